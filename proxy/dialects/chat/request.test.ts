@@ -18,7 +18,7 @@ function refusal(fields: Record<string, unknown>): GatewayError {
 }
 
 describe('parseRequest', () => {
-  test('reads what routing and holding need', () => {
+  test('reads the fields for routing and holds', () => {
     const { head } = parse({
       model: 'gpt-x',
       messages: [USER],
@@ -138,10 +138,10 @@ describe('parseRequest', () => {
     ['reasoning', 'hm'],
     ['reasoning_details', [{ type: 'reasoning.text', text: 'hm' }]],
     ['thinking_blocks', [{ type: 'thinking', thinking: 'hm' }]],
-  ])('content may be absent beside %s', (field, said) => {
+  ])('content may be absent with %s', (field, value) => {
     for (const content of [null, undefined]) {
       expect(() =>
-        parse({ model: 'm', messages: [USER, { role: 'assistant', content, [field]: said }] }),
+        parse({ model: 'm', messages: [USER, { role: 'assistant', content, [field]: value }] }),
       ).not.toThrow()
     }
   })
@@ -156,7 +156,7 @@ describe('parseRequest', () => {
     const deep = { model: 'm', messages: [USER], x: JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`) }
     expect(() => parse(deep)).toThrow(/deeper than 64/)
     const doubled = Buffer.from('{"model":"a","model":"b","messages":[{"role":"user","content":"x"}]}')
-    expect(() => chat.parseRequest(doubled, LIMITS, {})).toThrow(/model stands twice/)
+    expect(() => chat.parseRequest(doubled, LIMITS, {})).toThrow(/model occurs twice/)
   })
 
   test('unknown fields pass', () => {
@@ -251,7 +251,7 @@ describe('splice', () => {
     expect(chat.byteLane.splice({ ...request }, edits)).toEqual(chat.byteLane.splice(request, edits))
   })
 
-  test('nothing to change gives the body itself', () => {
+  test('without changes it returns the body itself', () => {
     const unchanged = (fields: object, askStreamUsage: boolean) => {
       const request = parse({ model: 'a', messages: [USER], ...fields })
       return chat.byteLane.splice(request, { model: 'a', askStreamUsage }) === request.body
@@ -264,7 +264,7 @@ describe('splice', () => {
   })
 
   test.each(['include_usage', 'include\\u005fusage'])(
-    'an option that stands twice, once as %s, is written anew when usage is needed',
+    'a repeated option, once as %s, is replaced when usage is requested',
     (key) => {
       const body = `{"model":"a",${messages},"stream":true,"stream_options":{"${key}":false,"include_usage":true}}`
       expect(edit(body, true, 'a')).toBe(
@@ -274,7 +274,7 @@ describe('splice', () => {
     },
   )
 
-  test('asks for usage only in a stream that does not ask itself', () => {
+  test('requests usage only in a stream that does not request it itself', () => {
     expect(edit(`{"model":"a",${messages}}`, true, 'b')).toBe(`{"model":"b",${messages}}`)
     expect(edit(`{"model":"a",${messages},"stream":true}`, true, 'b')).toBe(
       `{"stream_options":{"include_usage":true},"model":"b",${messages},"stream":true}`,
@@ -325,8 +325,8 @@ describe('splice', () => {
             ...after,
           }
           const edited = JSON.parse(edit(JSON.stringify(request, null, indent), ask, model))
-          const asked = ask ? { stream_options: { ...stream_options, include_usage: true } } : {}
-          expect(edited).toEqual(JSON.parse(JSON.stringify({ ...request, model, ...asked })))
+          const usageOption = ask ? { stream_options: { ...stream_options, include_usage: true } } : {}
+          expect(edited).toEqual(JSON.parse(JSON.stringify({ ...request, model, ...usageOption })))
         },
       ),
     )

@@ -138,7 +138,7 @@ test('whatever the numbers, every kind is a whole number and the input adds up',
   )
 })
 
-test('what is written reads the same', () => {
+test('written usage reads the same', () => {
   const usage = {
     ...NONE,
     input: 1,

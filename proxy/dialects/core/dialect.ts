@@ -122,7 +122,7 @@ export interface Emulation {
 export interface Answer {
   body: Buffer
   usage?: Usage
-  /** Tier that served the request, if the upstream says so. */
+  /** Tier that served the request, if the upstream reports it. */
   tier?: string
   /** Model output, for an estimate when usage is missing. */
   delivered: Delivered

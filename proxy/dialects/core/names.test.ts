@@ -22,7 +22,7 @@ const VENDORS = [
   'openrouter',
   'vllm',
 ]
-/** Names that are plain words too, such as those of fields and counters: only their use as a name counts. */
+/** Names that are ordinary words too, such as fields and counters: only their use as a name counts. */
 const WORDS = ['messages', 'images', 'compact']
 const NAMES = [...new Set([...Object.keys(DIALECTS), ...ENDPOINT_NAMES])]
 
@@ -32,7 +32,7 @@ const FORBIDDEN = [
   // A vendor, also as a part of an identifier or a header.
   new RegExp(VENDORS.join('|'), 'i'),
   new RegExp(`\\b(?:${bare.join('|')})\\b`, 'i'),
-  // A name as a value, on its own in parentheses, with an apostrophe, or before or behind what has one.
+  // A name as a value, on its own in parentheses, with an apostrophe, or next to a word of FAMILY.
   new RegExp(`['"\`](?:${WORDS.join('|')})['"\`]`),
   new RegExp(`\\((?:${WORDS.join('|')})[,)]`),
   new RegExp(`\\b(?:${WORDS.join('|')})['’]s? `),

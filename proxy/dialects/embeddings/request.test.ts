@@ -103,7 +103,7 @@ describe('refused', () => {
   })
 
   test.each(['input', 'model', 'encoding_format', 'stream', 'dimensions', 'output_dtype'])(
-    'a repeated %s, because the upstream might read the other one',
+    '%s that occurs twice: the upstream might read the other one',
     (key) => {
       const body = `{"model":"m","input":"a","${key}":null,"${key}":null}`
       expect(() => parse(body)).toThrow(expect.objectContaining({ code: 'invalid_request', param: key }))

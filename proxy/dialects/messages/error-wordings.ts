@@ -1,4 +1,4 @@
-/** Errors of Anthropic, and of others that speak the messages API. */
+/** Errors of Anthropic, and of other upstreams with the messages API. */
 import type { Wordings } from '../core/errors/wordings.ts'
 import { THREAD_WORDS, threadRefusal } from './threads.ts'
 
@@ -19,7 +19,7 @@ export const messagesWordings: Wordings = {
     [529, ['overloaded_error']],
     [400, ['invalid_request_error']],
   ],
-  // Refused credentials and empty accounts that Anthropic calls invalid requests.
+  // Anthropic reports refused credentials and empty accounts as invalid requests.
   sentences: { quota: /credit balance is too low/i, credential: /organization has been disabled/i },
   contextLength: [
     /input length and `?max_tokens`? exceed context limit: (?<used>N) \+ (?<output>N) > (?<limit>N)/,
@@ -71,7 +71,7 @@ export const messagesWordings: Wordings = {
         'This model does not support assistant message prefill. The conversation must end with a user message.',
     },
   ],
-  // The second: for a model without levels.
+  // The second is for a model without levels.
   efforts: [/effort level '(\w{3,7})'/i, /does not support the .?effort.? parameter/i],
   outputLimits: [/max_tokens: # > #, which is the maximum allowed number of output tokens/],
   explain: threadRefusal,

@@ -23,7 +23,7 @@ describe('errorBody', () => {
     expect(errorBody(error, 'r')).toMatchObject({ error: { details } })
   })
 
-  test('a prompt that is too long is told in the sentence on which agents compact', () => {
+  test('a prompt that is too long has the sentence that makes agents compact', () => {
     const tokens = { used: 210_000, limit: 200_000 }
     const known = new GatewayError('context_length_exceeded', 'Something else.', { tokens })
     const message = 'prompt is too long: 210000 tokens > 200000 maximum'

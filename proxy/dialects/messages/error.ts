@@ -1,4 +1,4 @@
-/** Errors as the messages API writes them (https://docs.anthropic.com/en/api/errors), plus our own code. */
+/** Errors in the form of the messages API (https://docs.anthropic.com/en/api/errors), with the gateway's code. */
 import type { GatewayError } from '../../errors.ts'
 
 export function errorBody(error: GatewayError, requestId: string): object {
@@ -15,12 +15,12 @@ export function errorBody(error: GatewayError, requestId: string): object {
   }
 }
 
-/** A stream ends with it in place of `message_stop`. */
+/** The event that ends a stream with an error, instead of `message_stop`. */
 export function errorEvent(error: GatewayError, requestId: string): Buffer {
   return Buffer.from(`event: error\ndata: ${JSON.stringify(errorBody(error, requestId))}\n\n`)
 }
 
-/** Agents act on these very sentences: they shorten their history, or ask for less output where the prompt alone fits. */
+/** Agents act on these exact sentences: they shorten their history, or request less output if the prompt alone fits. */
 function messageOf(error: GatewayError): string {
   const { code, tokens, message } = error
   if (code !== 'context_length_exceeded') return message

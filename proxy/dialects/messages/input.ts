@@ -1,7 +1,7 @@
 import { isRecord } from '../core/json/value.ts'
 import { decodedLength, type InputFields } from '../core/json/weigh.ts'
 
-/** How the input of a messages request is weighed. */
+/** Weighs the input of a messages request. */
 export const INPUT_FIELDS: InputFields = {
   conversation: ['messages', 'system'],
   schemas: ['tools', 'output_config', 'output_format'],

@@ -1,4 +1,4 @@
-/** The client's names for typed fields, as they stand in the header that names losses and in errors. */
+/** The client's names for typed fields, used in the header that lists losses and in errors. */
 import type { LossNames } from '../core/neutral/losses.ts'
 
 export const lossNames: LossNames = {

@@ -29,11 +29,11 @@ describe('the head', () => {
     [{ service_tier: 'auto', speed: 'fast' }, 'fast'],
     [{ speed: 'standard' }, undefined],
     [{ speed: null, service_tier: null }, undefined],
-  ])('%j asks for the tier %s', (fields, tier) => {
+  ])('%j requests the tier %s', (fields, tier) => {
     expect(parse({ ...PLAIN, ...fields }).head.tier).toBe(tier)
   })
 
-  test('zero output tokens fill the cache, and streams are asked for in the body', () => {
+  test('zero output tokens fill the cache, and the body requests a stream', () => {
     expect(parse({ ...PLAIN, max_tokens: 0, stream: true }).head).toMatchObject({
       maxOutputTokens: 0,
       stream: true,
@@ -114,7 +114,7 @@ describe('refusals name the field', () => {
     )
   })
 
-  test('a key on which the gateway acts stands once', () => {
+  test('a key that the gateway acts on must occur once', () => {
     const twice = '{"model":"m","max_tokens":1,"max_tokens":9,"messages":[{"role":"user","content":"x"}]}'
     expect(() => parse(twice)).toThrow(expect.objectContaining({ param: 'max_tokens' }))
   })

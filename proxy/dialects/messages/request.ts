@@ -1,4 +1,4 @@
-/** Reads messages requests: checks what the gateway acts on and leaves the rest to the upstream. */
+/** Reads messages requests: checks the fields that the gateway acts on, and leaves the rest to the upstream. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../core/dialect.ts'
 import { parseJsonObject } from '../core/json/body.ts'
@@ -8,7 +8,7 @@ import { type Fields, isRecord } from '../core/json/value.ts'
 import { weighInput } from '../core/json/weigh.ts'
 import { INPUT_FIELDS } from './input.ts'
 
-/** Top-level keys on which the gateway acts. */
+/** Top-level keys that the gateway acts on. */
 const READ_KEYS: ReadonlySet<string> = new Set([
   'model',
   'max_tokens',
@@ -21,12 +21,12 @@ const READ_KEYS: ReadonlySet<string> = new Set([
 ])
 export const MAX_OUTPUT_TOKENS = 10_000_000
 export const ROLES = ['user', 'assistant', 'system']
-/** Service tiers that ask for nothing that costs more. */
+/** Service tiers that do not cost more. */
 const PLAIN_TIERS = ['', 'auto', 'standard_only']
-/** Client headers that change what the API does. */
+/** Client headers that change the behaviour of the API. */
 const HEADERS = ['anthropic-version', 'anthropic-beta']
 
-/** Any value of `anthropic-version` is taken, and none. Throws GatewayError naming the field. */
+/** Accepts any value of `anthropic-version`, also none. Throws GatewayError naming the field. */
 export function parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest {
   const parsed = parseJsonObject(body, limits, READ_KEYS)
   const { value } = parsed
@@ -52,7 +52,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits, headers: Incoming
   return request
 }
 
-/** Zero asks for no output: it fills the prompt cache. */
+/** Zero requests no output: it fills the prompt cache. */
 function readMaxTokens(value: unknown): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MAX_OUTPUT_TOKENS) {
     throw refusal('max_tokens', `is required and must be an integer from 0 to ${MAX_OUTPUT_TOKENS}`)
@@ -60,7 +60,7 @@ function readMaxTokens(value: unknown): number {
   return value
 }
 
-/** Checks what a model reads: messages, system and tools. Throws GatewayError naming the field. */
+/** Checks the fields that a model reads: messages, system and tools. Throws GatewayError naming the field. */
 export function checkPrompt(value: Fields): void {
   checkMessages(value.messages)
   readOptional(value, 'system', isSystem, 'a string or an array of text blocks')
@@ -97,7 +97,7 @@ function isSystem(value: unknown): value is string | Record<string, unknown>[] {
   return typeof value === 'string' || (Array.isArray(value) && value.every(isRecord))
 }
 
-/** Those of a client's headers that go with its request. */
+/** The client headers that are sent with its request. */
 export function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const kept: Record<string, string> = {}
   for (const name of HEADERS) {

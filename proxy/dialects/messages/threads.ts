@@ -1,21 +1,21 @@
 /**
- * Refusals of `thread`, the conversation that an upstream of the messages API keeps. Its SDKs act on their codes: they
- * send the whole conversation again, as a new thread or without one.
+ * Refusals of `thread`, a conversation that an upstream of the messages API stores. Its SDKs act on the codes: they send
+ * the whole conversation again, as a new thread or without one.
  */
 import { GatewayError } from '../../errors.ts'
 import type { UpstreamError } from '../core/errors/upstream-error.ts'
 
 const SENTENCES: Record<string, string> = {
-  thread_not_found: 'The upstream does not keep this thread: send the whole conversation.',
-  thread_already_continued: 'The thread has gone on from a later message: send the whole conversation.',
-  thread_continue_in_flight: 'Another request is going on with this thread.',
-  thread_fingerprint_mismatch: 'The thread was begun with other settings: send the whole conversation.',
-  thread_unsupported_request: 'thread is not supported for this request: send the whole conversation.',
+  thread_not_found: 'The upstream does not have this thread. Send the whole conversation.',
+  thread_already_continued: 'The thread has already continued. Send the whole conversation.',
+  thread_continue_in_flight: 'Another request is using this thread.',
+  thread_fingerprint_mismatch: 'The thread was started with other settings. Send the whole conversation.',
+  thread_unsupported_request: 'thread is not supported for this request. Send the whole conversation.',
 }
 
 export const THREAD_WORDS = Object.keys(SENTENCES)
 
-/** Undefined when the error is about something else. `param` is the field that it names. */
+/** Undefined for any other error. `param` is the field that the error names. */
 export function threadRefusal(
   { words }: Pick<UpstreamError, 'words'>,
   param: string | undefined,
@@ -26,7 +26,7 @@ export function threadRefusal(
   return param === 'thread' ? threadUnsupported(status) : undefined
 }
 
-/** For an upstream that keeps no threads. */
+/** The error for an upstream without threads. */
 export const threadUnsupported = (status?: number): GatewayError =>
   refusalOf('thread_unsupported_request', status)
 

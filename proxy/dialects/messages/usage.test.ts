@@ -3,7 +3,7 @@ import { zeroUsage } from '../../../contract/usage.ts'
 import { mergeUsage, readTier, readUsage, writeUsage } from './usage.ts'
 
 describe('readUsage', () => {
-  test('kinds are disjoint: the input excludes what was read from and written to the cache', () => {
+  test('kinds are disjoint: the input excludes cache reads and writes', () => {
     const value = {
       input_tokens: 50,
       cache_read_input_tokens: 40,
@@ -26,7 +26,7 @@ describe('readUsage', () => {
   })
 
   test.each([
-    ['nothing but the totals', { input_tokens: 3, output_tokens: 4 }, { input: 3, output: 4 }],
+    ['only the totals', { input_tokens: 3, output_tokens: 4 }, { input: 3, output: 4 }],
     [
       'nulls',
       {
@@ -39,7 +39,7 @@ describe('readUsage', () => {
       { input: 3, output: 4 },
     ],
     [
-      'cache writes told by lifetime alone',
+      'cache writes reported only by lifetime',
       {
         input_tokens: 3,
         output_tokens: 4,

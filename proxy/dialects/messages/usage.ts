@@ -2,19 +2,19 @@ import { type Usage, zeroUsage } from '../../../contract/usage.ts'
 import { isRecord } from '../core/json/value.ts'
 import { count, isImpossible } from '../core/neutral/token-count.ts'
 
-/** Passes of one answer that its totals leave out or name alone; those of other models are not among them. */
+/** Types of passes by the answering model, which the totals may exclude. Passes of other models are not listed. */
 const OWN_ITERATIONS = ['message', 'compaction']
 
 /**
- * The `usage` object of a message in disjoint kinds. Where the answer took several passes (`iterations`) it is their
- * sum. Undefined when it lacks either of the two totals, because half a usage would charge the missing half as
- * nothing, and when one of its counts cannot be true.
+ * The `usage` object of a message, split into disjoint kinds; the sum of its passes (`iterations`) if there are several.
+ * Undefined when it lacks one of the two totals, because the missing half would not be charged, and when a count is
+ * impossible.
  */
 export function readUsage(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
   const total = readCounters(value)
   const iterations = Array.isArray(value.iterations) ? value.iterations.filter(isRecord) : []
-  // Another model stepped in: the totals are those of the answer that it gave.
+  // Another model answered, and the totals are those of its answer.
   if (iterations.some(({ type }) => type === 'fallback_message')) return total
   const passes = iterations.filter(({ type }) => OWN_ITERATIONS.some((own) => own === type))
   if (total === undefined || passes.length === 0) return total
@@ -31,7 +31,6 @@ export function readUsage(value: unknown): Usage | undefined {
   return sum
 }
 
-/** One usage object by itself. */
 function readCounters(value: Record<string, unknown>): Usage | undefined {
   const input = count(value.input_tokens)
   const output = count(value.output_tokens)
@@ -55,16 +54,16 @@ function readCounters(value: Record<string, unknown>): Usage | undefined {
 }
 
 /**
- * The raw usage objects of `message_start` and `message_delta` as one: those of the delta are cumulative, and each that
- * is not null replaces the earlier one.
+ * Merges the raw usage objects of `message_start` and `message_delta`: the delta's counts are cumulative, and each that is
+ * not null replaces the earlier one.
  */
 export function mergeUsage(start: unknown, delta: unknown): unknown {
   if (!isRecord(delta)) return start
-  const told = Object.entries(delta).filter(([, value]) => value !== null)
-  return { ...(isRecord(start) && start), ...Object.fromEntries(told) }
+  const reported = Object.entries(delta).filter(([, value]) => value !== null)
+  return { ...(isRecord(start) && start), ...Object.fromEntries(reported) }
 }
 
-/** Usage as messages writes it: cached tokens stand beside the input, thinking is part of the output. */
+/** The `usage` object of a message: the input excludes cached tokens, the output includes thinking. */
 export function writeUsage(usage: Usage): Record<string, unknown> {
   return {
     input_tokens: usage.input,
@@ -79,7 +78,7 @@ export function writeUsage(usage: Usage): Record<string, unknown> {
   }
 }
 
-/** The tier that a raw usage object names, in OpenAI's words; undefined when it names none. */
+/** The tier in a raw usage object, by OpenAI's name; undefined when it has none. */
 export function readTier(usage: unknown): string | undefined {
   if (!isRecord(usage)) return undefined
   if (usage.speed === 'fast') return 'fast'

@@ -75,7 +75,7 @@ export const PARSERS: Mutant[] = [
     ['!known.has(key) && ', ''],
     // So is a field without a value.
     [' && !isEmpty(value)', ''],
-    // A key that a client wrote becomes the prototype.
+    // A client's key becomes the prototype.
     [
       'const known = new Set(typed)\n  const fields = noFields()',
       'const known = new Set(typed)\n  const fields: Fields = {}',

@@ -52,7 +52,7 @@ function streamed(value: unknown, fields = {}): Buffer {
 }
 
 describe('readAnswer', () => {
-  test('an answer keeps its bytes and gives usage, tier and what was written', () => {
+  test('an answer keeps its bytes and gives usage, tier and output size', () => {
     const body = Buffer.from(` ${JSON.stringify(COMPLETION, null, 1)}\n`)
     expect(chat.byteLane.readAnswer(body, request(), false)).toEqual({
       body,
@@ -70,7 +70,7 @@ describe('readAnswer', () => {
     })
   })
 
-  test('without usage the message still tells what was delivered', () => {
+  test('without usage the message still gives the output size', () => {
     const message = { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } }
     expect(read({ choices: [{ message }] })).toMatchObject({ delivered: { deltas: 1, bytes: 2 } })
     expect(read({ choices: [{ message }] })).not.toHaveProperty('usage')

@@ -25,7 +25,7 @@ function request(include_usage: boolean) {
   return chat.parseRequest(Buffer.from(JSON.stringify(body)), { maxDepth: 64, maxKeys: 1000 }, {})
 }
 
-/** The stream read the slow way: its events as text, and what each holds. */
+/** The stream parsed in full: its events as text, and their data. */
 function slowly(bytes: Buffer) {
   const events = bytes
     .toString('utf8')
@@ -97,7 +97,7 @@ describe(title, () => {
   })
 })
 
-/** Counts what the model wrote from parsed chunks; escapes other than plain UTF-8 are not in the files. */
+/** Counts the model’s output in parsed chunks; escapes other than plain UTF-8 are not in the files. */
 function deliveredIn(chunks: { choices?: { delta?: Record<string, unknown> }[] }[]) {
   const texts: string[] = []
   const collect = (value: unknown, key = '') => {

@@ -22,7 +22,7 @@ const DONE = 'data: [DONE]\n\n'
 const HELLO = event(delta({ role: 'assistant', content: 'Hello' }))
 const STOP = event(delta({}, 'stop'))
 
-/** Pushes the stream in one piece and flushes. */
+/** Pushes the stream in one chunk and flushes. */
 function follow(stream: string, fields: Record<string, unknown> = {}) {
   const observer = chat.byteLane.observe(request(fields), 100_000, true)
   const pushed = observer.push(Buffer.from(stream))?.toString() ?? ''
@@ -30,7 +30,7 @@ function follow(stream: string, fields: Record<string, unknown> = {}) {
 }
 
 describe('bytes', () => {
-  test('pass as they came', () => {
+  test('pass unchanged', () => {
     const stream = `: hi\n\nid: 1\nevent: x\ndata:{"choices": []}\n\n\n\n${HELLO}: two\n: lines\n\n${STOP}data:  [DONE] \n\n`
     const { observer, pushed, flushed } = follow(stream)
     expect(pushed).toBe(stream)
@@ -44,7 +44,7 @@ describe('bytes', () => {
     expect(observer.push(chunk)).toBe(chunk)
   })
 
-  test('what follows [DONE] is dropped', () => {
+  test('events after [DONE] are dropped', () => {
     const { observer, pushed, flushed } = follow(HELLO + STOP + DONE + USAGE_EVENT + HELLO)
     expect(pushed).toBe(HELLO + STOP + DONE)
     expect(observer.push(Buffer.from(HELLO))).toBeUndefined()
@@ -52,7 +52,7 @@ describe('bytes', () => {
     expect(observer.usage).toBeUndefined()
   })
 
-  test('[DONE] is told as soon as it was seen, a finish alone is not', () => {
+  test('[DONE] ends the stream at once, a finish alone does not', () => {
     const observer = chat.byteLane.observe(request(), 100_000, true)
     observer.push(Buffer.from(HELLO + STOP))
     expect(observer.done).toBe(false)
@@ -111,19 +111,19 @@ describe('usage', () => {
     }
   })
 
-  test('a chunk of nothing but a withheld event gives nothing', () => {
+  test('a chunk with only a withheld event gives no bytes', () => {
     const observer = chat.byteLane.observe(request(), 100_000, true)
     expect(observer.push(Buffer.from(USAGE_EVENT))).toBeUndefined()
   })
 
-  test('an event of usage alone that nobody asked for passes', () => {
+  test('an unrequested usage event passes', () => {
     const observer = chat.byteLane.observe(request(), 100_000, false)
     const stream = HELLO + STOP + USAGE_EVENT + DONE
     expect(observer.push(Buffer.from(stream))?.toString()).toBe(stream)
     expect(observer.usage).toMatchObject({ input: 5, output: 2 })
   })
 
-  test('usage beside choices, null usage and empty choices pass', () => {
+  test('usage with choices, null usage and empty choices pass', () => {
     const stream =
       event({ ...delta({}, 'stop'), usage: USAGE }) +
       event({ choices: [], usage: null }) +
@@ -180,9 +180,9 @@ describe('the end', () => {
     ['after half a call', CALL],
     ['after the role alone', ROLE],
     ['of one choice of two', HELLO + STOP, { n: 2 }],
-    ['after usage that came before more text', ROLE + HELLO + USAGE_EVENT + HELLO],
+    ['after usage before more text', ROLE + HELLO + USAGE_EVENT + HELLO],
     ['after usage alone', ROLE + USAGE_EVENT],
-  ])('[DONE] without a reason proves nothing: %s', (_, before, fields = {}) => {
+  ])('[DONE] without a reason does not finish an answer: %s', (_, before, fields = {}) => {
     const { observer, pushed, flushed } = follow(before + DONE, { ...fields })
     expect(pushed).toBe(before.replace(USAGE_EVENT, ''))
     expect(flushed).toBeUndefined()
@@ -283,7 +283,7 @@ describe('failure', () => {
     expect(observer.delivered.deltas).toBe(1)
   })
 
-  test('as the first event nothing passes', () => {
+  test('as the first event, no bytes pass', () => {
     const observer = chat.byteLane.observe(request(), 100_000, true)
     expect(observer.push(Buffer.from(event({ error: { type: 'server_error' } })))).toBeUndefined()
     expect(observer.failure?.class).toBe('transient')
@@ -303,7 +303,7 @@ describe('failure', () => {
     expect(observer.failure).toBeUndefined()
   })
 
-  test('the caller’s fault can be told', () => {
+  test('the client’s fault is recognised', () => {
     const { observer } = follow(event({ error: { code: 'context_length_exceeded', message: 'secret' } }))
     expect(observer.failure?.forCaller).toMatchObject({ code: 'context_length_exceeded', status: 400 })
   })
@@ -336,7 +336,7 @@ describe('delivered', () => {
     expect(follow(HELLO + event(both)).observer.delivered).toEqual({ deltas: 3, bytes: 8 })
   })
 
-  test('escaped characters count about as many bytes as they stand for', () => {
+  test('escaped characters count about as many bytes as they encode', () => {
     const escaped = 'data: {"choices": [{"index": 0, "delta": {"content": "\\u65e5\\u672c"}}]}\n\n'
     expect(follow(HELLO + escaped).observer.delivered).toEqual({ deltas: 2, bytes: 5 + 6 })
   })
@@ -348,7 +348,7 @@ describe('delivered', () => {
     })
   })
 
-  test('an event of nothing but nested deltas is read once', () => {
+  test('an event of only nested deltas is read once', () => {
     const depth = 10_000
     const deep = `${'{"delta":'.repeat(depth)}{"content":"ab"}${'}'.repeat(depth)}`
     const nested = `data: {"choices":[{"delta":${deep}}]}\n\n`
@@ -357,7 +357,7 @@ describe('delivered', () => {
     expect(observer.delivered).toEqual({ deltas: 1 + 1, bytes: 5 + 2 })
   })
 
-  test('a withheld event adds nothing', () => {
+  test('a withheld event does not count', () => {
     expect(follow(HELLO + USAGE_EVENT).observer.delivered).toEqual({ deltas: 1, bytes: 5 })
   })
 })

@@ -21,7 +21,7 @@ const encrypted = (value: string, id?: string): Carrier => ({
 })
 const seal = envelopes.seal
 
-describe('what a client sends back', () => {
+describe('thoughts that a client sends back', () => {
   test.each<[string, Record<string, unknown>, ReasoningPart[]]>([
     ['nothing', { reasoning_content: '', reasoning: null, reasoning_details: [] }, []],
     ['plain text', { reasoning_content: 'T' }, [part(['T'])]],
@@ -138,11 +138,11 @@ describe('what a client sends back', () => {
       { thinking_blocks: [{ type: 'thinking', thinking: 'T', signature: 'S' }] },
       { reasoning: 'messages.thinking_blocks', 'reasoning.state': 'messages.thinking_blocks' },
     ],
-  ])('its loss would be told by its own field: %s', (_, message, names) => {
+  ])('its loss is named after its own field: %s', (_, message, names) => {
     expect(named(message).map((thought) => thought.names)).toEqual([names])
   })
 
-  test('it stands before what was said', () => {
+  test('it precedes the text', () => {
     const message = { role: 'assistant', content: 'x', reasoning_content: 'T' }
     const [turn] = decode({ messages: [message] }).turns
     expect(turn).toMatchObject({
@@ -154,7 +154,7 @@ describe('what a client sends back', () => {
   })
 })
 
-describe('what a client gets comes back as it was', () => {
+describe('thoughts survive the client unchanged', () => {
   const parts: ReasoningPart[] = [
     part(['A', 'B'], { carrier: signed('1') }),
     part([], { carrier: redacted('R') }),

@@ -19,7 +19,7 @@ const anthropic = (message: string) => errorOf.anthropic('invalid_request_error'
 const openai = (message: string, code: string | null = null, param: string | null = null) =>
   errorOf.openai(code, message, 'invalid_request_error', param)
 
-describe('what an upstream gave for itself', () => {
+describe('opaque state of an upstream', () => {
   test.each<[string, ParsedRequest, number, object]>([
     [
       'a signature',

@@ -3,11 +3,11 @@
  * items that it does not know, or no longer knows.
  */
 import type { UpstreamError } from './upstream-error.ts'
-import { allWordings, says } from './wordings.ts'
+import { allWordings, hasMeaning } from './wordings.ts'
 
 /** The sentence for the client; undefined for any other error. */
 export function carrierRefusal(error: UpstreamError): string | undefined {
-  const isCoded = says(error, 'carrier')
+  const isCoded = hasMeaning(error, 'carrier')
   const found = allWordings()
     .flatMap(({ carriers = [] }) => carriers)
     .find(({ wordings, coded }) => (coded && isCoded) || wordings.some((wording) => wording.test(error.text)))

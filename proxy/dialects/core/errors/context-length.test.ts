@@ -81,7 +81,7 @@ describe('context length', () => {
       40_000,
       undefined,
     ],
-  ])('the output that was asked for, where the upstream tells: %s', (message, used, output) => {
+  ])('the requested output, if the upstream names it: %s', (message, used, output) => {
     expect(fail(400, openai(null, message)).forCaller?.tokens).toEqual({
       used,
       limit: 32_768,
@@ -89,14 +89,14 @@ describe('context length', () => {
     })
   })
 
-  test('no numbers that would fit', () => {
+  test('no numbers if they would fit', () => {
     const text = "This model's maximum context length is 8192 tokens. Your request has 100 input tokens."
     const { forCaller } = fail(400, openai(null, text))
     expect(forCaller).toMatchObject({ code: 'context_length_exceeded', tokens: undefined })
     expect(forCaller?.message).not.toMatch(/\d/)
   })
 
-  test('numbers beside the message', () => {
+  test('numbers in other fields than the message', () => {
     const error = {
       code: 400,
       message: 'the request exceeds the available context size, try increasing it',
@@ -126,7 +126,7 @@ describe('context length', () => {
     })
   })
 
-  test('the words of an upstream behind the upstream', () => {
+  test('the message of the upstream’s own upstream', () => {
     const raw = JSON.stringify({ error: { message: 'prompt is too long: 10000 tokens > 8192 maximum' } })
     const error = { message: 'Provider returned error', code: 400, metadata: { raw, provider_name: 'x' } }
     expect(fail(400, { error }).forCaller?.message).toBe(LONG)

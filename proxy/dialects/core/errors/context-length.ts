@@ -1,7 +1,7 @@
 /** Recognises an error about a prompt that is too long, in any vendor's wording. */
 import type { TokenNumbers } from '../../../errors.ts'
 import type { UpstreamError } from './upstream-error.ts'
-import { allWordings, says } from './wordings.ts'
+import { allWordings, hasMeaning } from './wordings.ts'
 
 /**
  * The length of a prompt, as an error reports it. Groups of a wording: `limit` is the context length; `used` the requested
@@ -30,7 +30,7 @@ export function contextLength(error: UpstreamError): ContextLength | undefined {
     return numbered(limit, used, output === undefined ? undefined : numberOf(output))
   }
   const isAlone = all.some(({ contextLengthAlone }) => contextLengthAlone?.test(text))
-  if (!isAlone && !says(error, 'contextLength')) return undefined
+  if (!isAlone && !hasMeaning(error, 'contextLength')) return undefined
   const { n_ctx: limit, n_prompt_tokens: used } = fields
   if (isCount(limit) && isCount(used)) return numbered(limit, used)
   return NUMBERLESS

@@ -13,7 +13,7 @@ describe('the field of a request', () => {
     expect(paramOf(ERROR, Buffer.from(text))).toBeUndefined()
   })
 
-  test('is not looked for in a form, which may be large', () => {
+  test('is not searched for in a form, which may be large', () => {
     const body = Buffer.from('--b\r\ncontent-disposition: form-data; name="size"\r\n\r\n{"size":1}\r\n--b--')
     const read = vi.spyOn(body, 'toString')
     expect(paramOf(ERROR, body)).toBeUndefined()

@@ -142,12 +142,8 @@ describe('an error inside a 200', () => {
       { type: 'response.failed', response: failed('vector_store_timeout') },
       'transient',
     ],
-    [
-      'a failed response that does not say why',
-      { type: 'response.failed', response: { error: null } },
-      'unknown',
-    ],
-    ['a code that nobody knows', failed('no_idea'), 'unknown'],
+    ['a failed response without a reason', { type: 'response.failed', response: { error: null } }, 'unknown'],
+    ['an unknown code', failed('no_idea'), 'unknown'],
     ['nothing', null, 'unknown'],
     ['a number', 7, 'unknown'],
     [
@@ -167,7 +163,7 @@ describe('an error inside a 200', () => {
       expect(readFailure(failed(code), REQUEST, 'x').forCaller?.code).toBe('content_filter')
   })
 
-  test('says in words when to come back', () => {
+  test('reads the pause from the message', () => {
     const wait = (text: string) =>
       readFailure(failed('rate_limit_exceeded', text), REQUEST, 'x').retryAfterSeconds
     expect(wait('Rate limit reached. Please try again in 1.898s. Visit')).toBe(2)
@@ -178,7 +174,7 @@ describe('an error inside a 200', () => {
   })
 })
 
-describe('what the caller is told', () => {
+describe('the error for the client', () => {
   test('a content filter', () => {
     expect(fail(400, openai('content_filter')).forCaller).toMatchObject({
       code: 'content_filter',
@@ -213,7 +209,7 @@ describe('what the caller is told', () => {
 
   const SECRETS = 'sk-proj-abcdef0123456789 org-Zx81 10.0.0.7:8443 llm.internal.example req_0123 my prompt'
   const deep = `${'{"error":'.repeat(20_000)}1${'}'.repeat(20_000)}`
-  test('nor of one that is full of wordings that are known', () => {
+  test('nor a text full of known wordings', () => {
     const secret = fc.constantFrom('Zx81', 'host-7.internal', 'sk-proj-abc', "'Zx81'", '`Zx81`', 'Zx81: ')
     const known = fc.constantFrom(
       ...['prompt is too long: 10 tokens > 5 maximum', 'image exceeds 5 MB maximum: 6 bytes > 5 bytes'],
@@ -260,19 +256,19 @@ describe('what the caller is told', () => {
     ['a list', [openai(SECRETS)]],
     ['null', 'null'],
     ['no UTF-8', '\u{fffd}\0'],
-  ])('nothing of an upstream’s text: %s', (_, body) => {
+  ])('never contains the upstream’s text: %s', (_, body) => {
     for (const status of [400, 401, 403, 404, 413, 422, 429, 500]) {
       const failure = fail(status, body, { 'x-request-id': SECRETS })
-      const told = JSON.stringify([failure, failure.forCaller && openaiErrorBody(failure.forCaller)])
+      const shown = JSON.stringify([failure, failure.forCaller && openaiErrorBody(failure.forCaller)])
       for (const secret of SECRETS.split(' ').filter((word) => word.length > 2))
-        expect(told).not.toContain(secret)
+        expect(shown).not.toContain(secret)
       expect(failure.forCaller?.message ?? 'The').toMatch(/^Th/)
       expect(failure.forCaller?.cause).toBeUndefined()
     }
   })
 })
 
-describe('our errors', () => {
+describe('errors of the gateway', () => {
   const error = new GatewayError('invalid_request', 'No "messages".', { param: 'messages' })
 
   test('have the shape that the SDKs read', () => {

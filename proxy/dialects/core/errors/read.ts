@@ -9,7 +9,7 @@ import { paramOf } from './param.ts'
 import { knownRefusal, outputLimit, unknownEffort } from './refusals.ts'
 import { retryAfterSeconds, retryAfterText } from './retry-after.ts'
 import { type UpstreamError, upstreamError } from './upstream-error.ts'
-import { allWordings, describes, says, statusOf } from './wordings.ts'
+import { allWordings, describes, hasMeaning, statusOf } from './wordings.ts'
 
 /** A longer body is a web page, not an error. */
 const MAX_ERROR_BYTES = 1024 * 1024
@@ -89,7 +89,8 @@ function wordsOf(status: number, { message }: UpstreamError): Pick<UpstreamFailu
 
 function classOf(status: number, error: UpstreamError): FailureClass {
   // Always the client's mistake, whatever the status.
-  if (status < 500 && (says(error, 'previousResponse') || says(error, 'conversation'))) return 'caller_fault'
+  if (status < 500 && (hasMeaning(error, 'previousResponse') || hasMeaning(error, 'conversation')))
+    return 'caller_fault'
   switch (status) {
     case 400:
     case 413:
@@ -100,15 +101,15 @@ function classOf(status: number, error: UpstreamError): FailureClass {
     case 402:
       return 'quota'
     case 403:
-      if (says(error, 'region')) return 'region_blocked'
-      return says(error, 'quota') ? 'quota' : 'model_access'
+      if (hasMeaning(error, 'region')) return 'region_blocked'
+      return hasMeaning(error, 'quota') ? 'quota' : 'model_access'
     case 404:
       return 'model_gone'
     case 408:
     case 409:
       return 'transient'
     case 429:
-      return says(error, 'quota') ? 'quota' : 'rate_limit'
+      return hasMeaning(error, 'quota') ? 'quota' : 'rate_limit'
     default:
       return status >= 500 ? 'transient' : 'unknown'
   }
@@ -118,10 +119,10 @@ function classOf(status: number, error: UpstreamError): FailureClass {
 function classOfRefusal(status: number, error: UpstreamError): FailureClass {
   if (describes(error, 'credential')) return 'credential'
   if (describes(error, 'quota')) return 'quota'
-  if (says(error, 'region')) return 'region_blocked'
-  if (says(error, 'modelGone')) return 'model_gone'
+  if (hasMeaning(error, 'region')) return 'region_blocked'
+  if (hasMeaning(error, 'modelGone')) return 'model_gone'
   // The account exceeds its tokens per minute, but another account may not.
-  return status === 413 && says(error, 'rate') ? 'rate_limit' : 'caller_fault'
+  return status === 413 && hasMeaning(error, 'rate') ? 'rate_limit' : 'caller_fault'
 }
 
 /**
@@ -139,12 +140,12 @@ function callerFault(
     const forCaller = new GatewayError('context_length_exceeded', message, { status, tokens })
     return { forCaller, ...(tokens === undefined && wordsOf(status, error)) }
   }
-  if (says(error, 'filter')) {
+  if (hasMeaning(error, 'filter')) {
     const message = "The upstream's content filter stopped the request."
     return { forCaller: new GatewayError('content_filter', message, { status }), ...wordsOf(status, error) }
   }
   const param = paramOf(error, request.body)
-  if (says(error, 'previousResponse')) {
+  if (hasMeaning(error, 'previousResponse')) {
     const message = 'The upstream does not know the previous response.'
     return { forCaller: new GatewayError('previous_response_not_found', message, { param }) }
   }
@@ -162,11 +163,11 @@ function callerFault(
 
 function refusal(status: number, error: UpstreamError, param: string | undefined): GatewayError {
   const fault = (code: ErrorCode, message: string) => new GatewayError(code, message, { status, param })
-  if (status === 413 || says(error, 'tooLarge')) {
+  if (status === 413 || hasMeaning(error, 'tooLarge')) {
     return fault('request_too_large', 'The upstream refused the request as too large.')
   }
   if (param === undefined) return fault('invalid_request', 'The upstream refused the request as invalid.')
-  if (says(error, 'unsupported') || isUnsupported(error.text, param)) {
+  if (hasMeaning(error, 'unsupported') || isUnsupported(error.text, param)) {
     const what = error.words.includes('unsupported_value') ? `The value of ${param}` : param
     return fault('unsupported_parameter', `${what} is not supported for this model.`)
   }

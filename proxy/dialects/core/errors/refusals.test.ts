@@ -189,7 +189,7 @@ describe('a sentence that agents read', () => {
       },
     ],
     [
-      'results that nobody asked for',
+      'results without a call',
       MESSAGES,
       anthropic(
         'messages.0.content.1: unexpected `tool_use_id` found in `tool_result` blocks: toolu_secret.',
@@ -240,7 +240,7 @@ describe('a sentence that agents read', () => {
     })
   })
 
-  test('a previous response is missed with any status', () => {
+  test('a missing previous response is recognised with any status', () => {
     const body = openai('x', 'previous_response_not_found', 'previous_response_id')
     expect(refused(404, body, RESPONSES).forCaller).toMatchObject({
       code: 'previous_response_not_found',
@@ -248,7 +248,7 @@ describe('a sentence that agents read', () => {
     })
   })
 
-  test('nothing but levels stands in a sentence about effort', () => {
+  test('a sentence about effort contains only levels', () => {
     const { forCaller } = refused(
       400,
       anthropic("effort level 'secret'. Supported levels: highest, secret"),

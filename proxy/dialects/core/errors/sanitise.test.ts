@@ -11,7 +11,7 @@ const known = {
 }
 const shown = (words: string) => sanitised(words, known)
 
-describe('what is worth reading stays', () => {
+describe('useful words stay', () => {
   test.each([
     'temperature must be <= 2',
     "Invalid value: 'input_txt'. Supported values are: 'input_text', 'input_image', and 'input_file'.",
@@ -33,7 +33,7 @@ describe('what is worth reading stays', () => {
     'Die Länge der Anfrage überschreitet das Maximum.',
   ])('%s', (words) => expect(shown(words)).toBe(words))
 
-  test('the model has the name that the client gave it, also with a date or a size behind it', () => {
+  test('the model has the name that the client gave it, also with a date or a size appended', () => {
     expect(shown('The model `acme/secret-model-7b` takes no tools')).toBe(
       'The model `my-model` takes no tools',
     )
@@ -50,17 +50,17 @@ describe('what is worth reading stays', () => {
     expect(sanitised('the model secret-model-7b refuses', model)?.length).toBe(500)
   })
 
-  test('lines become one, and what changes how text is shown goes', () => {
+  test('lines are joined, and formatting characters are removed', () => {
     expect(shown('first\r\n\t second\u202e \u0007third\u200b')).toBe('first second third')
   })
 
-  test('nothing is left of what says nothing', () => {
+  test('a message without words becomes undefined', () => {
     for (const words of ['', ' ', '***', 'https://a.b/c', SECRET, '42', '\ue000 \ue001'])
       expect(shown(words)).toBeUndefined()
   })
 })
 
-/** Things that must not be read: what is looked for in the answer, and how an upstream may write it. */
+/** Secrets: the text to look for in the answer, and the forms that an upstream may write. */
 const CANARIES: [string, string[]][] = [
   [
     'key',
@@ -151,7 +151,7 @@ const CANARIES: [string, string[]][] = [
   ['own', [SECRET, SECRET.toUpperCase(), 'X-Team value', 'tiny']],
 ]
 const ALL = CANARIES.flatMap(([kind, list]) => list.map((canary) => [kind, canary] as const))
-/** Said before an id of letters alone, which nothing else gives away. */
+/** Words that introduce an id of letters only, which has no other mark. */
 const INTRODUCED = [
   'organization: acmecorp',
   "project 'acmecorp'",
@@ -168,7 +168,7 @@ const INTRODUCED = [
   'tenant id acmecorp',
 ]
 
-/** Everything of the canary that would give it away: its parts of some length. */
+/** The parts of the canary that are long enough to reveal it. */
 function survives(text: string, canary: string): boolean {
   const bare = canary.replace(/^[a-z]+:\/\//, '')
   return text.toLowerCase().includes(canary.toLowerCase()) || (bare.length > 5 && text.includes(bare))
@@ -232,7 +232,7 @@ describe('no canary survives', () => {
     expect(shown(`It was refused ${words}`)).not.toContain('acme')
   })
 
-  test('in any position, in any company', () => {
+  test('in any position, next to any text', () => {
     fc.assert(
       fc.property(
         filler,
@@ -249,7 +249,7 @@ describe('no canary survives', () => {
     )
   })
 
-  test('made ones: keys, hosts, addresses, ids', () => {
+  test('generated ones: keys, hosts, addresses, ids', () => {
     const word = (min: number, max: number) => fc.stringMatching(new RegExp(`^[a-z]{${min},${max}}$`))
     const random = fc
       .stringMatching(/^[A-Za-z0-9]{16,60}$/)
@@ -282,7 +282,7 @@ describe('no canary survives', () => {
     )
   })
 
-  test('at the edges of what is read and shown', () => {
+  test('at the limits of the read and shown length', () => {
     for (const canary of ['sk-proj-Ab12cd34Ef56gh78', SECRET, 'api.acme.com', 'org-AbCdEf123'])
       for (const edge of [470, 480, 490, 500, 1_980, 1_990, 2_000, 16_370, 16_380])
         for (let shift = 0; shift < 24; shift++) {
@@ -292,7 +292,7 @@ describe('no canary survives', () => {
   })
 })
 
-test('hostile text costs no more than its length', () => {
+test('hostile text takes linear time', () => {
   for (const part of [
     'a',
     '-',
@@ -313,8 +313,8 @@ test('hostile text costs no more than its length', () => {
     expect((shown(`no ${part.repeat(1_000_000 / part.length)}`) ?? '').length).toBeLessThanOrEqual(500)
 })
 
-test('what a cut goes through is not shown: half of it would not be recognised', () => {
-  // Masked, these are short, so that what stands behind 2,000 characters would be shown.
+test('a word at the cut is not shown: half of it would not be recognised', () => {
+  // Masked, these are short, so text after 2,000 characters would be shown.
   const urls = Array.from({ length: 13 }, (_, n) => `https://a.example/${String(n).padEnd(130, 'x')}`)
   const head = `See ${urls.join(' ')} `
   const words = `${head.padEnd(1_995, '!')} jane.doe@corp.example says no`

@@ -6,7 +6,7 @@ import { identifies, locates } from './suspects.ts'
 
 /** Known names and secrets of the upstream and the request. */
 export interface Known {
-  /** In every spelling. */
+  /** In every encoding. */
   secrets: readonly string[]
   /** Name of the upstream's host. */
   host: string

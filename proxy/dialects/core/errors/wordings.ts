@@ -107,14 +107,17 @@ function known(): Known {
 export const allWordings = (): readonly Wordings[] => known().all
 
 /** True when a code or type of the error has this meaning. */
-export function says({ words }: UpstreamError, meaning: Meaning): boolean {
+export function hasMeaning({ words }: UpstreamError, meaning: Meaning): boolean {
   const { meanings } = known()
   return words.some((word) => meanings.get(word) === meaning)
 }
 
 /** True when a code, a type or the message of the error has this meaning. */
 export function describes(error: UpstreamError, meaning: keyof NonNullable<Wordings['sentences']>): boolean {
-  return says(error, meaning) || allWordings().some(({ sentences }) => sentences?.[meaning]?.test(error.text))
+  return (
+    hasMeaning(error, meaning) ||
+    allWordings().some(({ sentences }) => sentences?.[meaning]?.test(error.text))
+  )
 }
 
 /** The HTTP status that an error with this code or type would have outside a 200. */

@@ -20,7 +20,7 @@ const carriers: fc.Arbitrary<Carrier> = fc.oneof(
 )
 
 describe('an envelope', () => {
-  it('gives back what was put in, in a form that any field of a client takes', () => {
+  it('opens to its content, and has a form that any client field accepts', () => {
     fc.assert(
       fc.property(carriers, (carrier) => {
         const sealed = envelopes.seal(carrier)
@@ -30,13 +30,13 @@ describe('an envelope', () => {
     )
   })
 
-  it('does not show what is in it', () => {
+  it('does not show its content', () => {
     const sealed = envelopes.seal({ dialect: 'messages', kind: 'signature', value: 'SIG-OF-VENDOR' })
     const inside = Buffer.from(sealed.split('.')[2] ?? '', 'base64url').toString()
     expect(sealed + inside + Buffer.from(inside, 'base64').toString('latin1')).not.toContain('SIG-OF')
   })
 
-  it('opens for its owner alone', () => {
+  it('opens only for its owner', () => {
     const sealed = envelopes.seal({ dialect: 'messages', kind: 'signature', value: 'S' })
     expect(createEnvelopes(ring, 'other', DIALECTS).open(sealed)).toBe('broken')
     expect(createEnvelopes(ephemeralKeyRing(), 'owner', DIALECTS).open(sealed)).toBe('broken')
@@ -48,7 +48,7 @@ describe('an envelope', () => {
     fc.assert(
       fc.property(fc.nat({ max: sealed.length - begins - 1 }), (at) => {
         const i = begins + at
-        // Bits that base64 leaves over change nothing.
+        // Unused bits of base64 change nothing.
         if (i === sealed.length - 1) return
         const changed = `${sealed.slice(0, i)}${sealed[i] === 'A' ? 'Q' : 'A'}${sealed.slice(i + 1)}`
         expect(envelopes.open(changed)).toBe('broken')
@@ -62,7 +62,7 @@ describe('an envelope', () => {
     'slc1.signature.AAAA',
     'slc1.x.e30',
     `slc1.signature.${'A'.repeat(1e6)}`,
-  ])('that somebody made up is broken: %.30s', (made) => expect(envelopes.open(made)).toBe('broken'))
+  ])('that is forged is broken: %.30s', (made) => expect(envelopes.open(made)).toBe('broken'))
 
   it.each(['', 'EqQBCkgIARABGAIiQ', 'gAAAAABo', 'slc2.signature.AAAA'])('of ours it is not: %j', (foreign) =>
     expect(envelopes.open(foreign)).toBe('foreign'),

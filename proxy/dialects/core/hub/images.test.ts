@@ -1,4 +1,4 @@
-/** The ways between conversations and pictures, each whole: what the upstream gets, and what the client. */
+/** Conversions between conversations and images: the bodies for the upstream and for the client. */
 import { describe, expect, it } from 'vitest'
 import { featuresOf } from '../../../../contract/profiles.ts'
 import { zeroUsage } from '../../../../contract/usage.ts'
@@ -46,7 +46,7 @@ function laneOf(client: Dialect, upstream: Dialect, body: object, unsupported: '
   })
 }
 
-function tell(lane: ReturnType<typeof laneOf>, value: object, asStream = false) {
+function answerOf(lane: ReturnType<typeof laneOf>, value: object, asStream = false) {
   const answer = lane.readAnswer(Buffer.from(JSON.stringify(value)), asStream)
   if (!('body' in answer)) throw new Error(`a failure: ${answer.detail}`)
   const { body, ...beside } = answer
@@ -64,25 +64,25 @@ const responsesBody = {
 }
 const messagesBody = { max_tokens: 9, messages: [{ role: 'user', content: 'A cat' }] }
 
-describe('a conversation over an upstream of pictures', () => {
+describe('a conversation with an images upstream', () => {
   it.each<[string, Dialect, object, object]>([
     ['chat', chat, chatBody, {}],
     ['responses', responses, responsesBody, { size: '1x2' }],
     ['messages', messages, messagesBody, {}],
-  ])('%s: its last word is the prompt, and nothing is lost', (_, client, body, options) => {
+  ])('%s: its last message is the prompt, without losses', (_, client, body, options) => {
     const lane = laneOf(client, images, body, 'Reject')
     expect(lane.path).toBe('/images/generations')
     expect(JSON.parse(lane.body.toString())).toEqual({ model: 'up', prompt: 'A cat', ...options })
     expect(lane.losses.names).toEqual([])
   })
 
-  it('what is lost is told, or refused', () => {
+  it('losses are reported or refused', () => {
     const body = { ...messagesBody, system: 'S', temperature: 1 }
     expect(laneOf(messages, images, body).losses.names).toEqual(['messages', 'temperature'])
     expect(() => laneOf(messages, images, body, 'Reject')).toThrow(GatewayError)
   })
 
-  it('pictures are edited, as a form', () => {
+  it('images are edited, with a form', () => {
     const content = [
       { type: 'text', text: 'A hat' },
       { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: PNG } },
@@ -94,40 +94,42 @@ describe('a conversation over an upstream of pictures', () => {
   })
 
   it('chat gets it as Markdown', () => {
-    const { body, ...beside } = tell(laneOf(chat, images, chatBody), ANSWER)
+    const { body, ...beside } = answerOf(laneOf(chat, images, chatBody), ANSWER)
     expect(body).toMatchObject({ object: 'chat.completion', choices: [{ finish_reason: 'stop' }] })
     expect(body.choices[0].message).toEqual({ role: 'assistant', content: MARKDOWN, refusal: null })
     expect(beside).toMatchObject({ usage: BILLED, delivered: { deltas: 0, bytes: 0, images: 1 } })
-    const { events } = tell(laneOf(chat, images, chatBody), ANSWER, true)
+    const { events } = answerOf(laneOf(chat, images, chatBody), ANSWER, true)
     const deltas = events.filter((event) => event.choices).map(({ choices }) => choices[0].delta)
     expect(deltas).toEqual([{ role: 'assistant', content: '', refusal: null }, { content: MARKDOWN }, {}])
   })
 
   it('responses gets it as its item', () => {
-    const { body, usage } = tell(laneOf(responses, images, responsesBody), ANSWER)
+    const { body, usage } = answerOf(laneOf(responses, images, responsesBody), ANSWER)
     expect(body).toMatchObject({ status: 'completed', output: [ITEM] })
     expect(usage).toEqual(BILLED)
-    const { events } = tell(laneOf(responses, images, responsesBody), ANSWER, true)
+    const { events } = answerOf(laneOf(responses, images, responsesBody), ANSWER, true)
     expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: { output: [ITEM] } })
   })
 
   it('messages gets it as Markdown', () => {
-    const { body, usage } = tell(laneOf(messages, images, messagesBody), ANSWER)
+    const { body, usage } = answerOf(laneOf(messages, images, messagesBody), ANSWER)
     expect(body).toMatchObject({ content: [{ type: 'text', text: MARKDOWN }], stop_reason: 'end_turn' })
     expect(usage).toEqual(BILLED)
-    const { events } = tell(laneOf(messages, images, messagesBody), ANSWER, true)
+    const { events } = answerOf(laneOf(messages, images, messagesBody), ANSWER, true)
     expect(events.filter(({ type }) => type === 'content_block_delta')).toEqual([
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: MARKDOWN } },
     ])
   })
 
-  it('pictures without tokens are delivered pictures', () => {
-    const { usage, delivered } = tell(laneOf(chat, images, chatBody), { data: [{ url: 'u' }, { url: 'v' }] })
+  it('images without tokens count as delivered', () => {
+    const { usage, delivered } = answerOf(laneOf(chat, images, chatBody), {
+      data: [{ url: 'u' }, { url: 'v' }],
+    })
     expect(usage).toBeUndefined()
     expect(delivered).toEqual({ deltas: 0, bytes: 0, images: 2 })
   })
 
-  it('an upstream that streams unasked', () => {
+  it('an upstream that sends an unrequested stream', () => {
     const event = { type: 'image_generation.completed', b64_json: PNG, usage: ANSWER.usage }
     const answer = laneOf(chat, images, chatBody).readAnswer(
       Buffer.from(`data: ${JSON.stringify(event)}\n\n`),
@@ -137,13 +139,13 @@ describe('a conversation over an upstream of pictures', () => {
   })
 })
 
-describe('pictures over an upstream of responses', () => {
-  const asked = { prompt: 'A cat', size: '1x2' }
+describe('images with a responses upstream', () => {
+  const fields = { prompt: 'A cat', size: '1x2' }
   const usage = { input_tokens: 50, output_tokens: 1000 }
   const response = (...output: object[]) => ({ id: 'r', status: 'completed', model: 'up', output, usage })
 
-  it('are asked of its tool', () => {
-    const lane = laneOf(images, responses, asked)
+  it('are requested from its tool', () => {
+    const lane = laneOf(images, responses, fields)
     expect(lane.path).toBe('/responses')
     expect(JSON.parse(lane.body.toString())).toEqual({
       model: 'up',
@@ -154,7 +156,7 @@ describe('pictures over an upstream of responses', () => {
       store: false,
     })
     expect(lane.losses.names).toEqual([])
-    expect(laneOf(images, responses, { ...asked, style: 'vivid' }).losses.names).toEqual(['style'])
+    expect(laneOf(images, responses, { ...fields, style: 'vivid' }).losses.names).toEqual(['style'])
   })
 
   it('are edited by it', () => {
@@ -167,7 +169,10 @@ describe('pictures over an upstream of responses', () => {
   })
 
   it('come back with their usage', () => {
-    const { body, ...beside } = tell(laneOf(images, responses, asked), response({ ...ITEM, size: '1x2' }))
+    const { body, ...beside } = answerOf(
+      laneOf(images, responses, fields),
+      response({ ...ITEM, size: '1x2' }),
+    )
     expect(body).toEqual({
       created: 1700,
       size: '1x2',
@@ -183,9 +188,9 @@ describe('pictures over an upstream of responses', () => {
     expect(beside).toMatchObject({ usage: BILLED, delivered: { images: 1 } })
   })
 
-  it('an answer in words is a failure', () => {
+  it('an answer of text is a failure', () => {
     const words = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Which?' }] }
-    const failed = laneOf(images, responses, asked).readAnswer(
+    const failed = laneOf(images, responses, fields).readAnswer(
       Buffer.from(JSON.stringify(response(words))),
       false,
     )
@@ -213,7 +218,7 @@ describe('pictures over an upstream of responses', () => {
   }
   const completed = (...output: object[]) => ({ type: 'response.completed', response: response(...output) })
 
-  it('stream, with what is seen before', () => {
+  it('stream, with previews', () => {
     const { observer, events } = stream(
       added,
       partial,
@@ -228,7 +233,7 @@ describe('pictures over an upstream of responses', () => {
     ])
   })
 
-  it('a stream of words is a failure', () => {
+  it('a stream of text is a failure', () => {
     const { observer, events } = stream(completed())
     expect(events).toEqual([])
     expect(observer).toMatchObject({ finished: false, failure: { detail: 'no_picture' } })

@@ -23,14 +23,14 @@ function prepared(stops: number, dialect: DialectName) {
   )
 }
 
-it('stop sequences are taken out for an upstream that has none, and watched for', () => {
+it('stop sequences are removed for an upstream that has none, and searched for', () => {
   const { request, filters } = prepared(64, 'responses')
   expect(request.stop).toBeUndefined()
   expect(filters).toHaveLength(1)
   expect(prepared(65, 'chat').request.stop).toHaveLength(65)
 })
 
-it('more of them than can be watched for are refused', () => {
+it('too many of them are refused', () => {
   expect(() => prepared(65, 'responses')).toThrow(GatewayError)
   expect(() => prepared(65, 'responses')).toThrow(
     'stop_sequences must have at most 64 entries for this model.',

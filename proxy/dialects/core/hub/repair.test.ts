@@ -46,7 +46,7 @@ describe('repair of a history', () => {
       [assistant(call('a'), call('b')), tool(result('a', '1'), result('b', '2')), system('s')],
     ],
     [
-      'moves a late result over what the model said meanwhile',
+      'moves a late result before later assistant turns',
       [assistant(call('a'), call('b')), tool(result('a', '1')), assistant(say('hm')), tool(result('b', '2'))],
       [assistant(call('a'), call('b')), tool(result('a', '1'), result('b', '2')), assistant(say('hm'))],
     ],
@@ -61,7 +61,7 @@ describe('repair of a history', () => {
       [assistant(call('a'), call('b')), tool(result('a', '1'), result('b', '2'))],
     ],
     [
-      'joins parallel calls that came as turns of their own',
+      'joins parallel calls in separate turns',
       [
         assistant(say('let me')),
         assistant(call('a')),
@@ -72,7 +72,7 @@ describe('repair of a history', () => {
       [assistant(say('let me'), call('a'), call('b')), tool(result('a', '1'), result('b', '2'))],
     ],
     [
-      'does not join what the model said before and after a result',
+      'does not join assistant turns across a result',
       [assistant(call('a')), tool(result('a', '1')), assistant(call('b')), tool(result('b', '2'))],
       [assistant(call('a')), tool(result('a', '1')), assistant(call('b')), tool(result('b', '2'))],
     ],
@@ -95,7 +95,7 @@ describe('repair of a history', () => {
       ['messages.content'],
     ],
     [
-      'answers calls that nobody answered',
+      'adds results for calls without one',
       [assistant(call('a'), call('b')), tool(result('b', '2')), user('u')],
       [assistant(call('a'), call('b')), tool(none('a'), result('b', '2')), user('u')],
     ],
@@ -126,7 +126,7 @@ describe('repair of a history', () => {
       [assistant(call('a', '{"n":1}'), call('a_1', '{"n":2}')), tool(result('a', '1'), result('a_1', '2'))],
     ],
     [
-      'takes a call that is said twice for one',
+      'drops a repeated call',
       [assistant(call('a')), assistant(call('a')), tool(result('a', '1'))],
       [assistant(call('a')), tool(result('a', '1'))],
     ],
@@ -150,7 +150,7 @@ describe('repair of a history', () => {
       [user('u'), assistant(call('a')), tool({ callId: 'a', parts: [] })],
     ],
     [
-      'keeps a user who says nothing at the end, whom the answer before was for',
+      'keeps an empty user turn at the end',
       [user('u'), assistant(say('a')), user('')],
       [user('u'), assistant(say('a')), { role: 'user', parts: [] }],
     ],
@@ -181,7 +181,7 @@ describe('repair of a history', () => {
     expect(repaired(...before)).toEqual({ turns: after, losses })
   })
 
-  it('keeps the order of what the model wrote, and thinking that is nothing but a signature', () => {
+  it('keeps the model’s order, and thinking that is only a signature', () => {
     const carrier = { dialect: 'messages', kind: 'signature', value: 'S' } as const
     const parts: AssistantPart[] = [
       { type: 'reasoning', texts: [''], carrier },
@@ -195,19 +195,19 @@ describe('repair of a history', () => {
     expect((turns[1] as AssistantTurn).parts).toEqual(parts)
   })
 
-  it('makes no id that another call has', () => {
+  it('never reuses an id', () => {
     const ids = ['a', 'a_1', 'a_2', 'a', 'a_1', 'a']
     const turns = ids.flatMap((id, index) => [assistant(call(id)), tool(result(id, String(index)))])
-    const said = repaired(...turns).turns
-    const calls = said.flatMap((turn) => (turn.role === 'assistant' ? turn.parts : []))
-    const results = said.flatMap((turn) => (turn.role === 'tool' ? turn.results : []))
+    const repairedTurns = repaired(...turns).turns
+    const calls = repairedTurns.flatMap((turn) => (turn.role === 'assistant' ? turn.parts : []))
+    const results = repairedTurns.flatMap((turn) => (turn.role === 'tool' ? turn.results : []))
     const callIds = calls.map((part) => part.type === 'tool-call' && part.callId)
     expect(new Set(callIds).size).toBe(6)
     expect(results.map(({ callId }) => callId)).toEqual(callIds)
     expect(results.map(({ parts: [part] }) => part?.type === 'text' && part.text)).toEqual([...'012345'])
   })
 
-  it('gives back a right request as it is', () => {
+  it('returns a valid request unchanged', () => {
     fc.assert(
       fc.property(anyRequest, (request) => {
         const losses = noLosses(request.source)
@@ -217,7 +217,7 @@ describe('repair of a history', () => {
     )
   })
 
-  it('makes any pile of turns right, and changes nothing that it was given', () => {
+  it('repairs any sequence of turns without changing its arguments', () => {
     const id = fc.constantFrom('a', 'b', 'c')
     const text = fc.constantFrom('', 'x', '\ud800')
     const anyTurn: fc.Arbitrary<Turn> = fc.oneof(
@@ -245,7 +245,7 @@ describe('repair of a history', () => {
     )
   })
 
-  it('takes time in proportion to the history', () => {
+  it('takes linear time', () => {
     const turns = Array.from({ length: 20_000 }, (_, index) => [
       assistant(call('a', String(index))),
       tool(result('a', 'x')),

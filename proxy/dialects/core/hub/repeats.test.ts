@@ -12,8 +12,8 @@ function learned(text = 'one', data = event(text), parts = [delta(text)]) {
   return repeats
 }
 
-describe('an event like the last one', () => {
-  it('gives its own text, however it is escaped', () => {
+describe('an event like the previous one', () => {
+  it('gives its own text, with any escapes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1 }), (text) => {
         expect(learned().match('e', event(text))).toEqual(delta(text))
@@ -24,25 +24,25 @@ describe('an event like the last one', () => {
 
   it.each([
     ['has another name', 'x', event('two')],
-    ['says more', 'e', event('two', ',"n":1')],
+    ['has another field', 'e', event('two', ',"n":1')],
     ['is of another part', 'e', event('two').replace('0', '1')],
     ['is no JSON', 'e', '{"i":0,"d":{"text":"a"b"}}'],
     ['breaks off in an escape', 'e', '{"i":0,"d":{"text":"a\\"}}'],
     ['has no text', 'e', event('')],
-    ['is shorter than what stands around the text', 'e', '{"i":0,"d":{"text":"}}'],
+    ['is shorter than the bytes around the text', 'e', '{"i":0,"d":{"text":"}}'],
   ])('that %s is not taken for one', (_, name, data) => {
     expect(learned().match(name, data)).toBeUndefined()
   })
 })
 
-describe('nothing is learned from an event', () => {
+describe('an event is not learned', () => {
   it.each<[string, string, StreamPart[]]>([
     ['without parts', event('one'), []],
     ['with two', event('one'), [delta('one'), delta('two')]],
     ['that opens a part', event('one'), [{ type: 'text-start', id: 'p' }]],
     ['of arguments', event('one'), [{ type: 'tool-call-delta', id: 'p', text: 'one' }]],
     ['with log-probabilities', event('one'), [{ type: 'text-delta', id: 'p', text: 'one', logprobs: [] }]],
-    ['whose text stands twice', event('one', ',"x":"one"'), [delta('one')]],
+    ['whose text occurs twice', event('one', ',"x":"one"'), [delta('one')]],
     [
       'whose text stands elsewhere, and where it is read is escaped',
       '{"x":"one","d":"\\u006fne"}',
@@ -53,7 +53,7 @@ describe('nothing is learned from an event', () => {
     expect(learned('one', data, parts).match('e', data.replace('one', 'two'))).toBeUndefined()
   })
 
-  it('and what was learned before is forgotten', () => {
+  it('and the learned event is forgotten', () => {
     const repeats = learned()
     repeats.learn('e', '{"stop":1}', [{ type: 'text-end', id: 'p' }])
     expect(repeats.match('e', event('two'))).toBeUndefined()

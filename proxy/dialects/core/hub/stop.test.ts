@@ -44,7 +44,7 @@ function callOf(id: string): StreamPart[] {
   ]
 }
 
-/** What plain search finds: the hit that begins first, the longest of those. */
+/** The longest of the earliest hits, found by plain search. */
 function expected(stop: string[], text: string): { text: string; sequence: string | undefined } {
   const hits = stop
     .filter((sequence) => sequence !== '')
@@ -56,7 +56,7 @@ function expected(stop: string[], text: string): { text: string; sequence: strin
 }
 
 describe('stop sequences', () => {
-  it('cut the text, and everything behind it but the finish', () => {
+  it('cut the text and everything after it except the finish', () => {
     const parts = cut(
       ['END'],
       [
@@ -79,7 +79,7 @@ describe('stop sequences', () => {
     ])
   })
 
-  it('are found across deltas, holding back only what may be their beginning', () => {
+  it('are found across deltas, holding back only their possible beginnings', () => {
     expect(deltas(cut(['END'], [...text('a', 'bE', 'Nc', 'E', 'N', 'D', 'z'), finish]))).toEqual([
       'a',
       'b',
@@ -87,7 +87,7 @@ describe('stop sequences', () => {
     ])
   })
 
-  it('release at the end what was held for nothing', () => {
+  it('release held text at the end', () => {
     const parts = cut(['END'], [...text('abEN'), finish])
     expect(deltas(parts)).toEqual(['ab', 'EN'])
     expect(parts.at(-1)).toBe(finish)
@@ -103,7 +103,7 @@ describe('stop sequences', () => {
     ['at the very beginning', ['a'], 'abc', '', 'a'],
     ['empty ones never', ['', 'x'], 'abc', 'abc', undefined],
     ['newlines', ['\n\nHuman:'], 'hi\n\n\nHuman: you', 'hi\n', '\n\nHuman:'],
-    ['an emoji beside its sibling', ['😁'], 'a😀😁b', 'a😀', '😁'],
+    ['an emoji after a similar one', ['😁'], 'a😀😁b', 'a😀', '😁'],
   ])('%s', (_, stop, whole, kept, sequence) => {
     for (const pieces of [[whole], [...whole]]) {
       const answer = fold(cut(stop, [...text(...pieces), finish]))
@@ -114,7 +114,7 @@ describe('stop sequences', () => {
     }
   })
 
-  it('begin anew in each text', () => {
+  it('start again in each text', () => {
     const other = text('D').map((part) => ({ ...part, id: 'u' })) as StreamPart[]
     const answer = fold(cut(['ND'], [...text('EN'), ...other, finish]))
     expect(answer?.parts).toEqual([
@@ -137,7 +137,7 @@ describe('stop sequences', () => {
     expect(cut(['END', '{}'], parts)).toEqual(parts)
   })
 
-  it('keep the calls that came before', () => {
+  it('keep earlier calls', () => {
     const answer = fold(
       cut(
         ['END'],
@@ -151,7 +151,7 @@ describe('stop sequences', () => {
     expect(answer?.finish).toEqual({ reason: 'tool-calls' })
   })
 
-  it('let a call that is open at the cut come to its end', () => {
+  it('let a call that is open at the cut end', () => {
     const [open, delta, end] = callOf('c')
     const parts = cut(
       ['END'],
@@ -164,7 +164,7 @@ describe('stop sequences', () => {
     expect(parts.at(-2)).toEqual({ type: 'tool-call-end', id: 'c' })
   })
 
-  it('leave a stream that ends in nothing unfinished', () => {
+  it('leave a stream without a finish unfinished', () => {
     expect(cut(['END'], text('a END b')).some(({ type }) => type === 'finish')).toBe(false)
   })
 
@@ -199,7 +199,7 @@ describe('stop sequences', () => {
     }
   })
 
-  it('are those of a plain search, however the text is cut into deltas', () => {
+  it('equal those of a plain search, for any split into deltas', () => {
     const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 4 })
     const stop = fc.array(word, { maxLength: 4 })
     const pieces = fc.array(word, { maxLength: 8 })

@@ -9,7 +9,7 @@ import { HubStream } from './stream.ts'
 
 const REQUEST = '{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":true}'
 
-/** What a stream of a chat upstream carries. */
+/** The events of a chat upstream’s stream. */
 function read(...deltas: object[]) {
   const parts: StreamPart[] = []
   const encoder = { part: (part: StreamPart) => void parts.push(part), take: () => '', error: () => '' }
@@ -30,13 +30,13 @@ function read(...deltas: object[]) {
   return { parts: fold(parts)?.parts, delivered: stream.delivered }
 }
 
-it('deltas that are alike but for their text are all told', () => {
+it('deltas that differ only in their text all arrive', () => {
   const { parts, delivered } = read({ content: 'a' }, { content: 'bc' }, { content: 'é"' }, { content: 'd' })
   expect(parts).toEqual([{ type: 'text', text: 'abcé"d' }])
   expect(delivered).toEqual({ deltas: 4, bytes: 7 })
 })
 
-it('details of reasoning that are alike but for their text are all kept, for the vendor wants them back whole', () => {
+it('details of reasoning that differ only in their text are all kept: the vendor requires them back', () => {
   const detail = (fields: object) => ({
     reasoning_details: [{ type: 'reasoning.text', format: 'anthropic-claude-v1', index: 0, ...fields }],
   })
@@ -59,7 +59,7 @@ it('details of reasoning that are alike but for their text are all kept, for the
   ])
 })
 
-/** A stream that nobody writes. */
+/** An encoder that writes nothing. */
 function open(upstream: Dialect): HubStream {
   const encoder = { part: () => undefined, take: () => '', error: () => '' }
   const request = chat.parseRequest(Buffer.from(REQUEST), { maxDepth: 10, maxKeys: 100 }, {})
@@ -82,7 +82,7 @@ const UPSTREAMS: [Dialect, string][] = [
 describe.each(UPSTREAMS.map(([upstream, begin]) => [upstream.name, upstream, begin] as const))(
   '%s',
   (_, upstream, begin) => {
-    it('begins with what says something; pings, comments and empty events do not', () => {
+    it('begins with content, not with pings, comments and empty events', () => {
       const stream = open(upstream)
       stream.push(Buffer.from(': a\n\ndata:\n\n\n\nevent: ping\ndata: {"type":"ping"}\n\n'))
       expect(stream).toMatchObject({ begun: false, failure: undefined })

@@ -43,7 +43,7 @@ describe('tools of vendors', () => {
     expect(refusal(changes, dialect)).toEqual({ code: 'unsupported_parameter', param: 'tool_choice' })
   })
 
-  it('take choice and parallel calls with them when nothing is left', () => {
+  it('are removed together with choice and parallel calls when none is left', () => {
     for (const toolChoice of [{ type: 'auto' }, { type: 'none' }] as const) {
       const { request } = adapt({ tools: [hosted], toolChoice, parallelToolCalls: false }, 'chat')
       expect(request.tools).toEqual([])
@@ -63,7 +63,7 @@ describe('choices', () => {
     ],
   }
 
-  it('of allowed tools leave messages with no others', () => {
+  it('of allowed tools leave messages only those tools', () => {
     const { request, losses } = adapt(
       { tools: [weather, files, { type: 'custom', name: 'apply_patch' }, search], toolChoice: allowed },
       'messages',
@@ -76,7 +76,7 @@ describe('choices', () => {
     expect(losses).toEqual(['tool_choice'])
   })
 
-  it('of allowed tools name them as they are declared', () => {
+  it('of allowed tools use the declared names', () => {
     const { request, losses } = adapt({ tools: [weather, files, patch], toolChoice: allowed }, 'chat')
     expect(request.tools).toHaveLength(3)
     expect(request.toolChoice).toEqual({

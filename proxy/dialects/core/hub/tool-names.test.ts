@@ -10,14 +10,14 @@ const fn = (name: string, namespace?: string): ToolName => ({
 })
 
 describe('names of tools', () => {
-  it('stay as they are when they are legal', () => {
+  it('stay unchanged when legal', () => {
     const names = new ToolNames(toolRules('chat'), [fn('get_weather'), fn('A-1'), fn('x'.repeat(64))])
     expect(names.wire(fn('get_weather'))).toBe('get_weather')
     expect(names.wire(fn('A-1'))).toBe('A-1')
     expect(names.wire(fn('x'.repeat(64)))).toBe('x'.repeat(64))
   })
 
-  it('are cut at what each API takes', () => {
+  it('are cut to the length that each API accepts', () => {
     const long = 'x'.repeat(65)
     expect(new ToolNames(toolRules('chat'), [fn(long)]).wire(fn(long))).toMatch(/^x{55}_[0-9a-f]{8}$/)
     expect(new ToolNames(toolRules('responses'), [fn(long)]).wire(fn(long))).toHaveLength(64)
@@ -35,7 +35,7 @@ describe('names of tools', () => {
     expect(new ToolNames(toolRules('chat'), []).wire(fn(''))).toMatch(/^_[0-9a-f]{8}$/)
   })
 
-  it('carry their namespace, but in responses', () => {
+  it('include their namespace, except in responses', () => {
     const tool = fn('read', 'files')
     expect(new ToolNames(toolRules('chat'), [tool]).wire(tool)).toBe('files__read')
     expect(new ToolNames(toolRules('messages'), [tool]).wire(tool)).toBe('files__read')
@@ -43,13 +43,13 @@ describe('names of tools', () => {
     expect(new ToolNames(toolRules('chat'), [tool]).tool('files__read')).toEqual(tool)
   })
 
-  it('leave a name to the tool that has it by itself', () => {
+  it('leave a name to the tool that has it unchanged', () => {
     const names = new ToolNames(toolRules('chat'), [fn('read', 'files'), fn('files__read')])
     expect(names.wire(fn('files__read'))).toBe('files__read')
     expect(names.wire(fn('read', 'files'))).toMatch(/^files__read_[0-9a-f]{8}$/)
   })
 
-  it('differ for a function and a custom tool that are called alike', () => {
+  it('differ for a function and a custom tool of the same name', () => {
     const custom: ToolName = { kind: 'custom', name: 'patch' }
     const names = new ToolNames(toolRules('messages'), [fn('patch'), custom])
     expect(names.wire(fn('patch'))).toBe('patch')
@@ -57,7 +57,7 @@ describe('names of tools', () => {
     expect(names.tool(names.wire(custom))).toEqual(custom)
   })
 
-  it('are always legal and unique, and lead back to their tool', () => {
+  it('are always legal and unique, and identify their tool', () => {
     const part = fc.oneof(
       fc.constantFrom('a', 'a__b', 'b', 'x'.repeat(70), 'a.b', 'a_b', 'é'),
       fc.string({ maxLength: 100 }),
@@ -80,14 +80,14 @@ describe('names of tools', () => {
 })
 
 describe('ids of calls', () => {
-  it('are kept when they are legal', () => {
+  it('are kept when legal', () => {
     expect(legalCallId('toolu_01-A', toolRules('messages'))).toBe('toolu_01-A')
     expect(legalCallId('call.1:x', toolRules('chat'))).toBe('call.1:x')
     expect(legalCallId('x'.repeat(64), toolRules('responses'))).toBe('x'.repeat(64))
     expect(legalCallId('x'.repeat(65), toolRules('messages'))).toBe('x'.repeat(65))
   })
 
-  it('get legal characters in messages, and stay apart', () => {
+  it('get legal characters in messages, and stay different', () => {
     expect(legalCallId('call.1', toolRules('messages'))).toMatch(/^call_1_[0-9a-f]{8}$/)
     expect(legalCallId('call.1', toolRules('messages'))).toBe(legalCallId('call.1', toolRules('messages')))
     expect(legalCallId('call.1', toolRules('messages'))).not.toBe(

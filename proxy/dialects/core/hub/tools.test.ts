@@ -4,7 +4,7 @@ import type { DialectName, ModelRequest, StreamPart, Tool, ToolChoice } from '..
 import { adapt, called, callPart, files, patch, restored, schema, weather, wrappedSchema } from './testing.ts'
 
 describe('tools that the upstream has', () => {
-  it('stay as they are, and nothing is mapped back', () => {
+  it('stay unchanged, and no call is mapped back', () => {
     const adapted = adapt(
       { source: 'chat', tools: [weather], toolChoice: { type: 'required' }, parallelToolCalls: false },
       'messages',
@@ -18,7 +18,7 @@ describe('tools that the upstream has', () => {
     expect(adapted.losses).toEqual([])
   })
 
-  it('are called by their names in the history, although a client wrote a name as its namespace, too', () => {
+  it('keep their names in the history, even if a client repeats a name as its namespace', () => {
     const call = (name: string) => callPart(name, { namespace: name })
     const tools: Tool[] = [weather, { type: 'function', name: 'mine', namespace: 'mine' }]
     const { request } = adapt(
@@ -32,7 +32,7 @@ describe('tools that the upstream has', () => {
     expect(request.tools.map((tool) => tool.type === 'function' && tool.name)).toEqual(names)
   })
 
-  it('are declared once, in the last form', () => {
+  it('are declared once, as in the last declaration', () => {
     const again: Tool = { type: 'function', name: 'get_weather', description: 'new' }
     expect(adapt({ tools: [weather, again] }, 'messages').request.tools).toEqual([again])
   })
@@ -76,7 +76,7 @@ describe('custom tools elsewhere', () => {
     expect(losses).toEqual(['tools.format'])
   })
 
-  it('lose nothing without a grammar', () => {
+  it('have no losses without a grammar', () => {
     const { request, losses } = adapt({ tools: [{ type: 'custom', name: 'note' }] }, 'chat')
     expect(request.tools).toEqual([{ type: 'function', name: 'note', parameters: wrappedSchema }])
     expect(losses).toEqual([])
@@ -114,7 +114,7 @@ describe('custom tools elsewhere', () => {
     ])
   })
 
-  it('come back whole when calls interleave', () => {
+  it('are restored when calls interleave', () => {
     const out: StreamPart[] = []
     const part = adapt({ tools: [patch, weather] }, 'chat').restore?.((part) => void out.push(part))
     const delta = (id: string, text: string) => part?.({ type: 'tool-call-delta', id, text })
@@ -166,22 +166,25 @@ describe('a search for tools', () => {
     },
   )
 
-  it.each<DialectName>(['chat', 'messages'])('tells what it found by the names to call (%s)', (dialect) => {
-    const { request } = adapt({ tools: [look, files, write], turns }, dialect)
-    const text = '[{"name":"files__read"},{"name":"files__write","description":"Writes."}]'
-    expect(request.turns).toEqual([
-      { role: 'assistant', parts: [callPart('tool_search', { callId: 'c', input: '{"q":1}' })] },
-      { role: 'tool', results: [{ callId: 'c', kind: 'function', parts: [{ type: 'text', text }] }] },
-    ])
-  })
+  it.each<DialectName>(['chat', 'messages'])(
+    'lists the found tools by their callable names (%s)',
+    (dialect) => {
+      const { request } = adapt({ tools: [look, files, write], turns }, dialect)
+      const text = '[{"name":"files__read"},{"name":"files__write","description":"Writes."}]'
+      expect(request.turns).toEqual([
+        { role: 'assistant', parts: [callPart('tool_search', { callId: 'c', input: '{"q":1}' })] },
+        { role: 'tool', results: [{ callId: 'c', kind: 'function', parts: [{ type: 'text', text }] }] },
+      ])
+    },
+  )
 
-  it('that found nothing says so', () => {
+  it('that found no tool has an empty list', () => {
     const none: ModelRequest['turns'] = [{ role: 'tool', results: [{ callId: 'c', parts: [], found: [] }] }]
     const { request } = adapt({ tools: [look], turns: none }, 'chat')
     expect(request.turns).toMatchObject([{ results: [{ parts: [{ type: 'text', text: '[]' }] }] }])
   })
 
-  it('is another tool than a function of its name', () => {
+  it('differs from a function of the same name', () => {
     const adapted = adapt({ tools: [plain, look], turns }, 'chat')
     const names = adapted.request.tools.map((tool) => (tool.type === 'function' ? tool.name : ''))
     expect(names).toEqual(['tool_search', expect.stringMatching(/^tool_search_[0-9a-f]{8}$/)])
@@ -229,7 +232,7 @@ describe('names', () => {
     },
   )
 
-  it('that are too long are cut everywhere alike, and whole in the answer', () => {
+  it('that are too long are cut the same everywhere, and restored in the answer', () => {
     const name = `mcp__${'x'.repeat(70)}`
     const adapted = adapt(
       {
@@ -249,7 +252,7 @@ describe('names', () => {
     expect(restored(adapted, callPart(wire, { callId: 'c' }))).toEqual([callPart(name, { callId: 'c' })])
   })
 
-  it('of calls in the history come back too when no tool is declared under them', () => {
+  it('of calls in the history are restored too when no such tool is declared', () => {
     const adapted = adapt({ turns: called(callPart('a.b')), tools: [weather] }, 'chat')
     const [turn] = adapted.request.turns
     const wire = turn?.role === 'assistant' && turn.parts[0]?.type === 'tool-call' ? turn.parts[0].name : ''

@@ -51,7 +51,7 @@ describe('parseJsonObject', () => {
     }
   })
 
-  test('keys that the gateway reads stand once and plainly', () => {
+  test('keys that the gateway reads must occur once and unescaped', () => {
     expect(refusal('{"model":"a","x":1,"model":"b"}')).toMatchObject({
       param: 'model',
       message: expect.stringMatching(/twice/),

@@ -23,12 +23,12 @@ describe('changes', () => {
     expect(edited(text, ...changes)).toBe(expected)
   })
 
-  it('a path that leads nowhere changes nothing', () => {
+  it('a path to no value changes nothing', () => {
     for (const path of [['b'], ['a', 7], ['a', 0, 'c']])
       expect(edited('{"a":[1]}', { path })).toBe('{"a":[1]}')
   })
 
-  it('a key that stands twice, or with an escape, keeps no old value', () => {
+  it('every occurrence of a repeated or escaped key is replaced', () => {
     expect(edited('{"a":1,"\\u0061":2,"b":3}', { path: ['a'], to: '0' })).toBe('{"a":0,"\\u0061":0,"b":3}')
   })
 
@@ -40,7 +40,7 @@ describe('changes', () => {
     return keys.flatMap((key) => [[...above, key], ...pathsIn(inner[key], [...above, key])])
   }
 
-  it('give what the same changes of the parsed value give', () => {
+  it('equal the same changes to the parsed value', () => {
     const spaced = fc.tuple(fc.object({ maxDepth: 4, withNullPrototype: false }), fc.constantFrom(0, 1, 2))
     fc.assert(
       fc.property(spaced, fc.nat(), fc.boolean(), ([value, space], pick, removes) => {

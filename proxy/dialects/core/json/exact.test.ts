@@ -8,7 +8,7 @@ describe('parseArguments', () => {
     expect(JSON.stringify(parseArguments(LONG))).toBe(LONG)
   })
 
-  it('gives plain numbers where nothing is lost', () => {
+  it('gives plain numbers if they keep all digits', () => {
     expect(parseArguments('{"a":9007199254740991}')).toEqual({ a: 9007199254740991 })
   })
 
@@ -16,14 +16,14 @@ describe('parseArguments', () => {
     expect(parseArguments('{"a":"x: 12345678901234567890"}')).toEqual({ a: 'x: 12345678901234567890' })
   })
 
-  it('tells apart what is no JSON and what is no object', () => {
+  it('returns undefined for invalid JSON, and other values unchanged', () => {
     expect(parseArguments('{"a":')).toBeUndefined()
     expect(parseArguments('12345678901234567890')).toBe(Number('12345678901234567890'))
   })
 })
 
 describe('parseWithInputs', () => {
-  it('keeps the inputs of a request and of an answer, and nothing else', () => {
+  it('keeps long integers only in the inputs of a request and an answer', () => {
     const block = `{"type":"tool_use","id":"a","name":"f","input":${LONG}}`
     const request = `{"max_tokens":12345678901234567890,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[${block}]}]}`
     const read = parseWithInputs(request, 'messages') as {
@@ -36,7 +36,7 @@ describe('parseWithInputs', () => {
     expect(JSON.stringify(answer.content[0]?.input)).toBe(LONG)
   })
 
-  it('gives undefined for what is no JSON', () => {
+  it('returns undefined for invalid JSON', () => {
     expect(parseWithInputs('{"a":')).toBeUndefined()
   })
 })

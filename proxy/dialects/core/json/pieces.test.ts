@@ -19,7 +19,7 @@ describe('the elements of a list', () => {
   test('of any list, densely and widely written', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), fc.constantFrom(undefined, 1, '\t', '\r\n '), (list, space) => {
-        // What is written has no -0.
+        // JSON.stringify writes no -0.
         const values: unknown[] = JSON.parse(JSON.stringify(list))
         const texts = elementsOf(Buffer.from(JSON.stringify(values, null, space)))
         expect(texts.map((text): unknown => JSON.parse(text))).toEqual(values)
@@ -45,7 +45,7 @@ test('an object of some members keeps their order and how they are written', () 
   expect(objectOf(bytes, [])).toBe('{}')
 })
 
-describe('taking a member away', () => {
+describe('removing a member', () => {
   test.each([
     ['{"k":1}', '{}'],
     [' { "k" : {"a":1} } ', ' { } '],

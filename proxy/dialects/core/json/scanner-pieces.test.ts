@@ -5,7 +5,7 @@ import { JsonScanner, NEAR_BYTES, scanObject } from './scanner.ts'
 
 const LIMITS = { maxDepth: 4, maxKeys: 6, maxValues: 12 }
 
-/** What is said of bytes that come in these pieces. */
+/** The result for bytes that arrive in these chunks. */
 function verdict(run: () => void): string {
   try {
     run()
@@ -54,22 +54,22 @@ test.each(['[', ' \n"a"', '\0', '1', '\ufeff{}', 'null', '}'])(
   },
 )
 
-test('the limit is told before the rest has come', () => {
+test('a limit is reported before the rest arrives', () => {
   const guard = new JsonScanner({ limits: { maxDepth: 64, maxKeys: 10, maxValues: 10 } })
   guard.push(Buffer.from('{"a":["\\"[[[[[[[[[[[[[["'))
   expect(() => guard.push(Buffer.from(',1'.repeat(9)))).toThrow('more than 10 values')
 })
 
-/** Long texts are searched in another way than short ones. */
+/** Long strings are searched differently from short ones. */
 const LONG = 'x'.repeat(10 * NEAR_BYTES)
 
 test.each(
   ['', LONG].flatMap((before): [string, string, string][] => [
-    ['behind a backslash', `{"a":"${before}\\`, '"[[[[[[","b":1}'],
-    ['behind two backslashes', `{"a":"${before}\\\\`, '","b":1}'],
+    ['after a backslash', `{"a":"${before}\\`, '"[[[[[[","b":1}'],
+    ['after two backslashes', `{"a":"${before}\\\\`, '","b":1}'],
     ['in the middle of a text', `{"a":"${before}x`, '[[[[[["}'],
   ]),
-)('a text that is cut %s goes on in the next piece', (_, first, second) => {
+)('a string that is cut %s continues in the next chunk', (_, first, second) => {
   const bytes = Buffer.from(first + second)
   JSON.parse(bytes.toString())
   expect(guarded(bytes, [Buffer.byteLength(first)])).toBe('fine')

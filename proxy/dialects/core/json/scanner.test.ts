@@ -29,7 +29,7 @@ const literal = fc
   )
   .map((parts) => `"${parts.join('')}"`)
 
-/** JSON text of any value, with white space where it may stand. */
+/** JSON text of any value, with white space wherever it is allowed. */
 const { value: valueText } = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -96,7 +96,7 @@ describe('scanObject', () => {
     expect(() => scanObject(Buffer.from('{"a":{"b":1,"c":2},"d":3}'), limits)).toThrow(/more than 3/)
   })
 
-  test('brackets and colons inside strings count for nothing', () => {
+  test('brackets and colons inside strings do not count', () => {
     const body = Buffer.from(JSON.stringify({ a: '{[:"\\'.repeat(50) }))
     expect(scanObject(body, { maxDepth: 1, maxKeys: 1 })).toHaveLength(1)
   })
@@ -133,7 +133,7 @@ describe('the number of values', () => {
     expect(within(text, values - 1)).toBe(false)
   })
 
-  test('that of a body is never below what JSON.parse makes of it', () => {
+  test('the count of a body is never below that of the parsed value', () => {
     const count = (value: unknown): number =>
       typeof value === 'object' && value !== null
         ? Object.values(value).reduce<number>((sum, inner) => sum + 1 + count(inner), 0)

@@ -68,6 +68,6 @@ it.each([
   ['AA==', 1],
   ['data:x;base64,AAAA', 3],
   [7, 0],
-])('%j stands for %d bytes', (data, bytes) => {
+])('%j decodes to %d bytes', (data, bytes) => {
   expect(decodedLength(data)).toBe(bytes)
 })

@@ -31,7 +31,7 @@ const STREAM = Buffer.from(
   ].join('\n\n'),
 )
 
-describe('a stream that was not asked for', () => {
+describe('an unrequested stream', () => {
   it('becomes the answer that it carries', () => {
     const answer = laneOf(chat).readAnswer(STREAM, false)
     expect(answer).toMatchObject({ usage: { input: 1, output: 2 }, delivered: { deltas: 1, bytes: 2 } })
@@ -39,19 +39,19 @@ describe('a stream that was not asked for', () => {
     expect(body).toMatchObject({ object: 'chat.completion', choices: [{ message: { content: 'Hi' } }] })
   })
 
-  it('is read for a request that no other dialect could take', () => {
+  it('is read for a request that no other dialect supports', () => {
     const more = { messages: [{ role: 'user', content: [{ type: 'of_the_vendor' }] }] }
     expect(laneOf(chat, { more }).readAnswer(STREAM, false)).toHaveProperty('body')
   })
 
-  it('is a failure where it was cut, or carries an error', () => {
+  it('is a failure if it was cut or carries an error', () => {
     const half = STREAM.subarray(0, STREAM.indexOf('data: {"id":"c","choices":[{"index":0,"delta":{},'))
     expect(laneOf(chat).readAnswer(half, false)).toMatchObject({ class: 'transient', detail: 'cut_stream' })
     const error = Buffer.from('data: {"error":{"code":"rate_limit_exceeded"}}\n\n')
     expect(laneOf(chat).readAnswer(error, false)).toMatchObject({ class: 'rate_limit', status: 200 })
   })
 
-  it('needs no finish_reason where the upstream never sends one', () => {
+  it('needs no finish_reason if the upstream never sends one', () => {
     const done = Buffer.from(
       'data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n',
     )
@@ -84,7 +84,7 @@ const STREAMS: [Dialect, string][] = [
 const spelled = (text: string, model: string) => Buffer.from(text.replaceAll('UP', JSON.stringify(model)))
 
 describe.each(STREAMS)('a client of $name reads the model name that it sent', (dialect, text) => {
-  it('in a stream, of which all other bytes are the same, however they are cut', () => {
+  it('in a stream, whose other bytes stay unchanged in any chunks', () => {
     const bytes = spelled(text, 'up')
     const cuts = fc.array(fc.nat(bytes.length), { maxLength: 12 })
     fc.assert(
@@ -96,14 +96,14 @@ describe.each(STREAMS)('a client of $name reads the model name that it sent', (d
         const rest = given.subarray(bytes.length)
         const out = [...pieces.map((piece) => observer.push(piece)), observer.push(rest), observer.flush()]
         const passed = Buffer.concat(out.filter((piece) => piece !== undefined))
-        // Line ends behind the last event are dropped or not, as the bytes are cut.
+        // Line ends after the last event are dropped or not, depending on the chunks.
         expect(passed.toString().trimEnd()).toBe(spelled(text, 'mine').toString().trimEnd())
         expect(observer).toMatchObject({ finished: true, failure: undefined })
       }),
     )
   })
 
-  it('or the name of the upstream, where the route does not say so', () => {
+  it('or the upstream’s name, if the route does not rewrite it', () => {
     const observer = laneOf(dialect).observe(10_000)
     expect(observer.push(spelled(text, 'up'))?.equals(spelled(text, 'up'))).toBe(true)
   })
@@ -126,7 +126,7 @@ describe('a whole answer', () => {
     expect(bodyOf(read(false))).toBe(spelled(text, 'up').toString())
   })
 
-  it('that becomes a stream, and an error in a stream, name it too', () => {
+  it('that becomes a stream, and an error in a stream, have it too', () => {
     const lane = laneOf(responses, { rewriteModel: true })
     const whole = Buffer.from('{"model":"up","status":"completed","output":[]}')
     const answer = lane.readAnswer(whole, true)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { convert } from '../../../../test/conformance/dialects/codecs.ts'
 
-/** Arguments are a text in one API and an object in another. */
+/** Arguments are text in one API and an object in another. */
 const called = (args: string) => ({
   model: 'm',
   messages: [
@@ -15,7 +15,7 @@ const called = (args: string) => ({
 })
 const nested = (levels: number) => `{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`
 
-test('arguments that nest deeper than can be written are the fault of the client', () => {
+test('arguments that nest too deep to be written are the client’s fault', () => {
   const tooDeep = called(nested(1_000_000))
   expect(() => convert('chat', tooDeep, 'messages')).toThrow(
     expect.objectContaining({
@@ -23,7 +23,7 @@ test('arguments that nest deeper than can be written are the fault of the client
       message: 'The request is nested too deeply to be converted.',
     }),
   )
-  // As a text they have no depth.
+  // Text has no depth.
   expect(JSON.stringify(convert('chat', tooDeep, 'responses').body)).toContain(nested(1_000_000).slice(5))
   expect(JSON.stringify(convert('chat', called(nested(60)), 'messages').body)).toContain(nested(60))
 })

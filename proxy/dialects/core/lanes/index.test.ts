@@ -45,7 +45,7 @@ it('other dialects: always the hub', () => {
   expect(lanes('Hello', undefined).kindFor({ way: 'hub' })).toBe('hub')
 })
 
-it('an envelope that is not for this upstream does not reach it, and its loss is told', () => {
+it('an envelope for another upstream is removed, and its loss reported', () => {
   const features = featuresOf('messages', undefined)
   const target = {
     channel: 'd/c',
@@ -64,7 +64,7 @@ it('an envelope that is not for this upstream does not reach it, and its loss is
 it.each([
   ['default', false],
   ['fast', true],
-] as const)('a tier is billed as %s when the upstream was told of it: %s', (billed, speed) => {
+] as const)('a tier is billed as %s when the upstream supports it: %s', (billed, speed) => {
   const body = { model: 'm', service_tier: 'fast', messages: [{ role: 'user', content: 'Hi' }] }
   const limits = { maxDepth: 20, maxKeys: 100 }
   const client = DIALECTS.chat
@@ -100,7 +100,7 @@ it.each([
 it.each([
   [true, 'byte'],
   [false, 'hub'],
-] as const)('an upstream that compacts is asked to: %s, %s', (compaction, kind) => {
+] as const)('an upstream that can compact gets the request: %s, %s', (compaction, kind) => {
   const input = [{ type: 'message', role: 'user', content: 'Hi' }, { type: 'compaction_trigger' }]
   const limits = { maxDepth: 20, maxKeys: 100 }
   const body = Buffer.from(JSON.stringify({ model: 'm', input }))

@@ -20,7 +20,7 @@ interface Options {
   unsupported?: 'Drop' | 'Reject'
 }
 
-/** What an upstream of the client's dialect gets. */
+/** The body for an upstream of the client's dialect. */
 function sent(name: Name, text: string, { withoutCarriers = false, unsupported = 'Drop' }: Options = {}) {
   const client = DIALECTS[name]
   const parsed = client.parseRequest(Buffer.from(text), { maxDepth: 20, maxKeys: 100 }, {})
@@ -38,7 +38,7 @@ function sent(name: Name, text: string, { withoutCarriers = false, unsupported =
   return { body: lane.body.toString(), losses: lane.losses.names, hasState: lane.hasState === true }
 }
 
-/** Spaces and numbers as a client may write them, to see that they stay. */
+/** A client's own spaces and numbers, which must stay. */
 const FRAMES: Record<Name, (inner: string) => string> = {
   messages: (blocks) =>
     `{"max_tokens": 9.0, "messages":[ {"role":"user","content":"Hi"} ,{"role":"assistant","content":[${blocks}]} , {"role":"user", "content":"Go"}],"model":"up", "x":1e400}`,
@@ -51,7 +51,7 @@ const thinking = (signature: string, text = 'T') =>
   `{ "type":"thinking","thinking":${JSON.stringify(text)}, "signature" : ${JSON.stringify(signature)} }`
 const TEXT = '{"type":"text", "text":"Well \\u00e9"}'
 
-describe('what an upstream of the same dialect made goes back as it wrote it', () => {
+describe('state from an upstream of the same dialect goes back unchanged', () => {
   it.each<[Name, string, string]>([
     ['messages', `${thinking(SIGNATURE)} , ${TEXT}`, `${thinking('SIG/"1')} , ${TEXT}`],
     [
@@ -64,7 +64,7 @@ describe('what an upstream of the same dialect made goes back as it wrote it', (
       `{"type":"reasoning","id":"rs_1","summary":[ ],"encrypted_content":"${ENCRYPTED}"}`,
       '{"type":"reasoning","id":"rs_1","summary":[ ],"encrypted_content":"ENC"}',
     ],
-    // A reader that takes the first of two values finds no other one.
+    // A reader that takes the first of two values must find the new one.
     [
       'messages',
       `{"type":"thinking","thinking":"T","signature":"${BROKEN}","\\u0073ignature":"${SIGNATURE}"},${TEXT}`,
@@ -78,13 +78,13 @@ describe('what an upstream of the same dialect made goes back as it wrote it', (
     })
   })
 
-  it('also beside a model that is renamed', () => {
+  it('also with a renamed model', () => {
     const text = FRAMES.messages(`${thinking(SIGNATURE)},${TEXT}`).replace('"up"', '"mine"')
     expect(sent('messages', text).body).toBe(FRAMES.messages(`${thinking('SIG/"1')},${TEXT}`))
   })
 })
 
-describe('what another upstream made, and what is broken, is cut out and told', () => {
+describe('foreign and broken state is removed and reported', () => {
   it.each<[Name, string, string, string[]]>([
     ...[ENCRYPTED, BROKEN, REDACTED].map((envelope): [Name, string, string, string[]] => [
       'messages',
@@ -121,7 +121,7 @@ describe('what another upstream made, and what is broken, is cut out and told', 
     expect(sent(name, FRAMES[name](given))).toEqual({ body: FRAMES[name](expected), losses, hasState: true })
   })
 
-  it('with the message that has nothing else, for none may be empty', () => {
+  it('together with its message, if that would be empty', () => {
     const { body } = sent('messages', FRAMES.messages(thinking(ENCRYPTED)))
     expect(body).toBe(
       '{"max_tokens": 9.0, "messages":[ {"role":"user","content":"Hi"} , {"role":"user", "content":"Go"}],"model":"up", "x":1e400}',
@@ -157,14 +157,14 @@ describe('an upstream that refused the state gets the request without any', () =
     expect(losses.length).toBeGreaterThan(0)
   })
 
-  it('a request without sealed state passes as it is', () => {
+  it('a request without sealed state passes unchanged', () => {
     const body = FRAMES.messages(`${thinking('of-the-vendor')},${TEXT}`)
     expect(sent('messages', body, { withoutCarriers: true })).toEqual({ body, losses: [], hasState: false })
   })
 })
 
 describe('a compaction of the gateway', () => {
-  it('is text of the user', () => {
+  it('becomes user text', () => {
     const item = `{"type":"compaction","encrypted_content":"${SUMMARY}"}`
     const { input } = JSON.parse(sent('responses', FRAMES.responses(item)).body)
     expect(input[1]).toMatchObject({ type: 'message', role: 'user' })

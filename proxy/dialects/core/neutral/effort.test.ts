@@ -8,7 +8,7 @@ it.each<[Effort, Effort[], Effort | undefined]>([
   ['medium', ['high', 'low'], 'low'],
   ['none', ['minimal', 'low'], 'minimal'],
   ['none', ['none', 'low'], 'none'],
-  // Who wants to think a little does not want to think not at all.
+  // Minimal thinking must not become none.
   ['minimal', ['none', 'low'], 'low'],
   ['low', ['none', 'max'], 'max'],
   ['low', ['none'], undefined],

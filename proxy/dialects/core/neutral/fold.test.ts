@@ -23,7 +23,7 @@ function unfolded(answer: ModelAnswer): StreamPart[] {
 }
 
 describe('folding a stream', () => {
-  it('sums every kind of part in the order of their starts, whatever comes in between', () => {
+  it('collects parts of every type in the order of their starts, also interleaved ones', () => {
     const carrier = { dialect: 'messages', kind: 'signature', value: 'S' } as const
     const image: AssistantPart = { type: 'image', source: { kind: 'url', url: 'u' } }
     const answer = fold([
@@ -80,7 +80,7 @@ describe('folding a stream', () => {
     })
   })
 
-  it('is no answer before the finish', () => {
+  it('has no answer before the finish', () => {
     const folder = new Folder()
     folder.part({ type: 'start' })
     folder.part({ type: 'text-start', id: 't' })
@@ -92,11 +92,11 @@ describe('folding a stream', () => {
     expect(folder.answer()).toEqual({ parts: [{ type: 'text', text: 'half' }], finish: { reason: 'stop' } })
   })
 
-  it('does not take what was known at the start for the usage', () => {
+  it('does not use the usage of the start', () => {
     expect(fold([{ type: 'start', usage }, stop])).not.toHaveProperty('usage')
   })
 
-  it('passes over deltas of unknown parts, and bounds the paragraphs', () => {
+  it('ignores deltas of unknown parts, and bounds the paragraphs', () => {
     const answer = fold([
       { type: 'start' },
       { type: 'text-delta', id: 'nobody', text: 'x' },
@@ -161,12 +161,12 @@ describe('unfolding an answer', () => {
     },
     { type: 'file', source: { kind: 'url', url: 'u' } },
     { type: 'hosted', dialect: 'responses', name: 'web_search_call', item: { type: 'web_search_call' } },
-  ])('comes back from the stream: %j', (part) => {
+  ])('survives the stream: %j', (part) => {
     const answer: ModelAnswer = { parts: [part], finish: { reason: 'stop' } }
     expect(fold(unfolded(answer))).toStrictEqual(answer)
   })
 
-  it('comes back from the stream, whatever the answer', () => {
+  it('survives the stream in any answer', () => {
     fc.assert(
       fc.property(anyAnswer, (answer) => {
         expect(fold(unfolded(answer))).toStrictEqual(answer)

@@ -3,7 +3,7 @@ import { inside, keep } from './keep.ts'
 
 const PLACE = { dialect: 'chat', at: 'messages' } as const
 
-it('keeps what is not typed, and says something', () => {
+it('keeps untyped fields that are not empty', () => {
   const object = { role: 'user', mood: 'good', no: null, empty: '', none: [], zero: 0, off: false }
   expect(keep(PLACE, object, ['role'])).toEqual({
     ext: { ...PLACE, fields: { mood: 'good', zero: 0, off: false } },

@@ -9,7 +9,7 @@ function header(...names: string[]): string | undefined {
 }
 
 describe('the header', () => {
-  it('has each name once, in the order in which they were lost', () => {
+  it('has each name once, in the order of the losses', () => {
     expect(header()).toBeUndefined()
     expect(header('seed', 'messages.name', 'seed')).toBe('seed, messages.name')
   })
@@ -18,23 +18,23 @@ describe('the header', () => {
     expect(header('a\r\nset-cookie: x', 'b, c', 'ü')).toBe('a__set-cookie:_x, b__c, _')
   })
 
-  it('ends within a KiB, behind a whole name', () => {
+  it('ends within a KiB, after a whole name', () => {
     const names = Array.from({ length: 500 }, (_, i) => `field_${i}`)
     const text = header(...names) ?? ''
     expect(text.length).toBeLessThanOrEqual(1024)
     expect(text.length).toBeGreaterThan(1000)
-    const told = text.split(', ')
-    expect(told.pop()).toBe('...')
-    expect(told).toEqual(names.slice(0, told.length))
+    const listed = text.split(', ')
+    expect(listed.pop()).toBe('...')
+    expect(listed).toEqual(names.slice(0, listed.length))
   })
 
-  it('of a name that is longer than that has no name', () => {
+  it('of a single longer name has no name', () => {
     expect(header('x'.repeat(2_000), 'seed')).toBe('...')
     expect(header('seed', 'x'.repeat(2_000))).toBe('seed, ...')
   })
 })
 
-it('what only other dialects know is lost, wherever it stands; what the target knows is not', () => {
+it('fields of other dialects are lost in any position, those of the target are not', () => {
   const ext = (dialect: 'chat' | 'messages', at: string, ...fields: string[]) => ({
     dialect,
     at,

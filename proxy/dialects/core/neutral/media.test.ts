@@ -25,8 +25,8 @@ describe('data URLs', () => {
       'data:text/csv;charset=utf-8,a',
       { kind: 'text', mediaType: 'text/csv', text: 'a' },
     ],
-    ['nothing but a comma', 'data:,', { kind: 'text', mediaType: 'text/plain', text: '' }],
-    ['a picture as text', 'data:image/svg+xml,%3Csvg/%3E', data('image/svg+xml', bytes('<svg/>'))],
+    ['only a comma', 'data:,', { kind: 'text', mediaType: 'text/plain', text: '' }],
+    ['an image as text', 'data:image/svg+xml,%3Csvg/%3E', data('image/svg+xml', bytes('<svg/>'))],
   ])('reads %s', (_, url, media) => {
     expect(parseDataUrl(url)).toEqual(media)
   })
@@ -54,7 +54,7 @@ describe('data URLs', () => {
     expect(dataUrl({ kind: 'text', mediaType: 'text/plain', text: 'é' })).toBe('data:text/plain;base64,w6k=')
   })
 
-  it('reads what it writes', () => {
+  it('reads the URLs that it writes', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (array) => {
         const media = {
@@ -94,7 +94,7 @@ describe('media types by the first bytes', () => {
   })
 })
 
-describe('pictures of answers', () => {
+describe('images of answers', () => {
   it.each([
     ['image/png', bytes('\x89PNG\r\n\x1a\n\0\0\0\rIHDR'), 'webp'],
     ['image/webp', 'AAAA', 'WebP'],

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyAnswer, anyRequest } from './testing.ts'
 
-/** Every text that names something or is read, but the words of the format itself. */
+/** Every name and text, without the words of the format itself. */
 function texts(value: unknown): string[] {
   if (typeof value === 'string') return /\d{3}/.test(value) ? [value] : []
   if (typeof value !== 'object' || value === null) return []
@@ -13,10 +13,10 @@ describe('generated conversations', () => {
   it('have unique texts, apart from ids and names that refer to one another', () => {
     fc.assert(
       fc.property(anyRequest, ({ turns }) => {
-        const said = turns.map((turn) =>
+        const content = turns.map((turn) =>
           turn.role === 'tool' ? turn.results.map(({ parts }) => parts) : turn,
         )
-        const all = texts(said)
+        const all = texts(content)
         expect(new Set(all).size).toBe(all.length)
       }),
     )

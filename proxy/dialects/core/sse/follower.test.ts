@@ -14,7 +14,7 @@ const body = (fields: object) => Buffer.from(JSON.stringify({ model: 'm', stream
 interface Case {
   observe(): StreamObserver
   begin: string
-  /** An event of the dialect that nobody knows. */
+  /** An unknown event of the dialect. */
   unknown: string
 }
 
@@ -72,7 +72,7 @@ const FOREIGN = [
 ]
 
 describe.each(Object.entries(DIALECTS))('%s', (_name, { observe, begin, unknown }) => {
-  test.each(FOREIGN)('what has not its form never passes: %j', (text) => {
+  test.each(FOREIGN)('an event in another form never passes: %j', (text) => {
     for (const before of ['', begin]) {
       const observer = observe()
       expect(observer.push(Buffer.from(before + text + begin))?.toString() ?? '').toBe(before)
@@ -82,14 +82,14 @@ describe.each(Object.entries(DIALECTS))('%s', (_name, { observe, begin, unknown 
     }
   })
 
-  test.each([{ message: 'no' }, 'no', 7, true, []])('nor what has an error beside its form: %j', (error) => {
+  test.each([{ message: 'no' }, 'no', 7, true, []])('nor one with an error: %j', (error) => {
     const observer = observe()
     const [, data = ''] = /^data: (.*)\n\n$/.exec(begin) ?? []
     expect(observer.push(Buffer.from(sse({ ...JSON.parse(data), error })))).toBeUndefined()
     expect(observer).toMatchObject({ failure: { detail: 'error_event' }, begun: false })
   })
 
-  test('names that nobody knows pass, and a null error is none', () => {
+  test('unknown names pass, and a null error does not count', () => {
     const observer = observe()
     const stream = begin + unknown + unknown.replace('{', '{"error":null,')
     expect(observer.push(Buffer.from(stream))?.toString()).toBe(stream)

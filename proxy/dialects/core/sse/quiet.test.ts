@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { QuietEvents } from './quiet.ts'
 
-/** How many are admitted of a flood in one second. */
+/** Number of admitted events in one second of a flood. */
 function flood(quiet: QuietEvents): number {
   let admitted = 0
   while (admitted < 100_000 && quiet.admit()) admitted++
@@ -14,7 +14,7 @@ test('a thousand in a second, ten thousand in a stream', () => {
   const admitted: number[] = []
   for (; now < 20_000; now += 1_000) admitted.push(flood(quiet))
   expect(admitted.slice(0, 8)).toEqual(Array(8).fill(1_000))
-  // Those that were refused count as well.
+  // Refused events count too.
   expect(admitted.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(10_000)
   expect(admitted.at(-1)).toBe(0)
 })

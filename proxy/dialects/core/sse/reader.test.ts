@@ -74,7 +74,7 @@ test.each<[string, string, [event: string, data: string][]]>([
   ['comments and unknown fields', ': hi\nid: 1\nfoo: bar\n:data: no\ndata: x\n\n', [['', 'x']]],
   ['an event without data', 'event: ping\n\ndata: x\n\n', [['', 'x']]],
   ['a byte order mark', '\uFEFFdata: x\n\n', [['', 'x']]],
-  ['a byte order mark that stands later', 'data: x\n\n\uFEFFdata: y\n\n', [['', 'x']]],
+  ['a later byte order mark', 'data: x\n\n\uFEFFdata: y\n\n', [['', 'x']]],
   ['a mark in the data', 'data: \uFEFFx\n\n', [['', '\uFEFFx']]],
   ['line separators of other standards', 'data: a\u2028b\u0085c\n\n', [['', 'a\u2028b\u0085c']]],
   [
@@ -98,7 +98,7 @@ describe('any text', () => {
     ...['x', '€', '😀', '{"a":"b"}', '\u2028'],
   )
 
-  test('is read as the standard says', () => {
+  test('is read according to the standard', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
         const text = pieces.join('')

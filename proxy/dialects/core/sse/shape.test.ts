@@ -26,7 +26,7 @@ function learned(event: string, bytes: number): EventShape {
 const sizeIn = (shape: EventShape, event: string) => shape.textBytes(event, 0, event.length)
 
 describe('an event like the one learned', () => {
-  test('is known wherever it stands, with the bytes of its own text', () => {
+  test('is recognised at any position, with the size of its own text', () => {
     const stream = chat('one') + chat('drei €') + chat('x')
     const start = chat('one').length
     const end = start + chat('drei €').length
@@ -38,7 +38,7 @@ describe('an event like the one learned', () => {
     expect(sizeIn(shape, response('there', 10, ''))).toBe(5)
   })
 
-  test('may have escapes, which count as what they stand for', () => {
+  test('may have escapes, which count as the characters that they encode', () => {
     expect(sizeIn(learned(chat('one'), 3), chat('a\n"\\b'))).toBe(5)
     const escaped = chat('x').replace('"x"', '"\\u65e5\\u672c"')
     expect(sizeIn(learned(chat('one'), 3), escaped)).toBe(6)
@@ -68,7 +68,7 @@ describe('not known is', () => {
   })
 
   test.each([
-    ['nothing was learned', new EventShape()],
+    ['no event was learned', new EventShape()],
     ['two texts were in the event', learned(chat('one', { text: 'two' }), 3)],
     ['another text was counted', learned(chat('one'), 2)],
     ['the event had an escape', learned(chat('a\nb'), 3)],
@@ -77,7 +77,7 @@ describe('not known is', () => {
   })
 })
 
-test('whatever is known is JSON, and differs from what was learned in its texts alone', () => {
+test('a recognised event is valid JSON and differs from the learned one only in its texts', () => {
   const piece = fc.constantFrom('"', '\\', '\n', ',', ':', '{', '}', 'a', 'content', '1', ' ', '\\u00e9', '€')
   const text = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''))
   fc.assert(

@@ -12,7 +12,7 @@ const line = fc.oneof(
   text.map((t) => `event: ${t}`),
   fc.constantFrom('data', 'id: 7', 'retry: 10', 'other: x'),
 )
-/** A stream in some legal framing: lines with any line ends, empty lines between, perhaps cut at the end. */
+/** A stream in some valid framing: lines with any line ends, empty lines between, perhaps cut at the end. */
 const stream = fc
   .tuple(
     fc.constantFrom('', '\uFEFF'),
@@ -32,7 +32,7 @@ function split(bytes: Buffer, at: number[]): Buffer[] {
   return places.slice(1).map((end, i) => bytes.subarray(places[i], end))
 }
 
-/** Where the last whole event ends, by the grammar of lines. */
+/** The end of the last whole event, according to the grammar of lines. */
 function lastBoundary(bytes: Buffer): number {
   let boundary = 0
   let position = 0
@@ -74,7 +74,7 @@ describe('EventSplitter', () => {
     expect(new EventSplitter(10).push(chunk)).toBe(chunk)
   })
 
-  test('what was handed out does not change afterwards', () => {
+  test('returned bytes do not change later', () => {
     const splitter = new EventSplitter(100)
     splitter.push(Buffer.from('data: 1'))
     const first = splitter.push(Buffer.from('\n\ndata: 2'))
@@ -88,7 +88,7 @@ describe('EventSplitter', () => {
     expect(() => splitter.push(Buffer.from('9'))).toThrow(EventTooLarge)
   })
 
-  test('an event as large as the limit comes in many chunks or in one, a larger one in neither', () => {
+  test('an event of the limit’s size passes in one chunk or many, a larger one in neither', () => {
     const limit = 1024 * 1024
     const event = Buffer.concat([Buffer.from(`data: ${'€'.repeat(limit / 4)}`), Buffer.from('\n\n')])
     const line = event.subarray(0, -1)

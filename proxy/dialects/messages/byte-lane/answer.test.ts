@@ -29,7 +29,7 @@ function read(value: unknown, asStream = false) {
   return readAnswer(Buffer.from(JSON.stringify(value)), REQUEST, asStream)
 }
 
-test('bytes pass, with usage, tier and what the model wrote beside them', () => {
+test('bytes pass, and usage, tier and output size are read', () => {
   expect(read(MESSAGE)).toEqual({
     body: Buffer.from(JSON.stringify(MESSAGE)),
     usage: {
@@ -61,7 +61,7 @@ test.each([
   expect(read(value)).toMatchObject(failure)
 })
 
-test('what is no JSON is no answer', () => {
+test('invalid JSON is no answer', () => {
   expect(readAnswer(Buffer.from('<html>'), REQUEST, false)).toMatchObject({ detail: 'no_answer' })
 })
 
@@ -101,7 +101,7 @@ describe('as a stream', () => {
     ])
   })
 
-  test('nothing stands in the start of a block that comes in deltas', () => {
+  test('a block with deltas starts empty', () => {
     const starts = events.filter(({ type }) => type === 'content_block_start').map((e) => e.content_block)
     expect(starts).toEqual([
       { type: 'thinking', thinking: '', signature: '' },

@@ -1,4 +1,4 @@
-/** Reads whole messages, and turns one into a stream for upstreams that ignore `stream: true`. */
+/** Reads whole messages, and converts them to streams for upstreams that ignore `stream: true`. */
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer, ParsedRequest } from '../../core/dialect.ts'
@@ -32,7 +32,7 @@ export function readAnswer(
       delivered: countBlocks(blocks),
     }
   } catch (error) {
-    // It nests deeper than JSON.stringify can follow.
+    // It nests too deep for JSON.stringify.
     if (error instanceof RangeError) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
     throw error
   }
@@ -48,7 +48,7 @@ function countBlocks(blocks: Block[]): Delivered {
   return delivered
 }
 
-/** The message as a stream; each block with the deltas that a client sums up to it. */
+/** The message as a stream. The deltas of each block add up to it. */
 function toStream(message: Record<string, unknown>, blocks: Block[]): Buffer {
   const { content: _content, stop_reason, stop_sequence = null, usage, ...head } = message
   const { stop_details, container, context_management, ...start } = head
@@ -92,7 +92,7 @@ function toStream(message: Record<string, unknown>, blocks: Block[]): Buffer {
   return Buffer.from(text.join(''))
 }
 
-/** What opens a block and what fills it; a block without deltas of its own opens whole. */
+/** Splits a block into its start and its deltas. A block whose type has no deltas starts whole. */
 function dismantle(block: Block): { skeleton: Block; deltas: Block[] } {
   if (typeof block.text === 'string' && block.type === 'text') {
     const { citations, ...rest } = block

@@ -1,10 +1,10 @@
-/** The message that a whole stream adds up to, for a client that asked for no stream. */
+/** Converts a whole stream to a message, for a client that requested no stream. */
 import { parseArguments } from '../../core/json/exact.ts'
 import { type Fields, isRecord, noFields, tryParse } from '../../core/json/value.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { mergeUsage } from '../usage.ts'
 
-/** `events` are those of a finished stream. */
+/** @param events of a finished stream. */
 export function fromStream(events: Buffer): Fields {
   let message: Fields = {}
   let usage: unknown
@@ -35,17 +35,17 @@ export function fromStream(events: Buffer): Fields {
     const block = blocks.get(index)
     if (block !== undefined && text.trim() !== '') block.input = parseArguments(text) ?? text
   }
-  const said = Array.isArray(message.content) ? message.content : []
-  return { ...message, content: [...said, ...blocks.values()], ...(usage !== undefined && { usage }) }
+  const content = Array.isArray(message.content) ? message.content : []
+  return { ...message, content: [...content, ...blocks.values()], ...(usage !== undefined && { usage }) }
 }
 
-/** Some upstreams do not open a block. */
+/** The block for a delta without a start, which some upstreams omit. */
 function begun({ type }: Fields): Fields {
   const isThought = type === 'thinking_delta' || type === 'signature_delta'
   return Object.assign(noFields(), { type: isThought ? 'thinking' : 'text' })
 }
 
-/** Texts grow; of several signatures, and of whatever else comes in pieces, the last counts. */
+/** Appends text and thinking. The last value of any other field, such as a signature, counts. */
 function addDelta(block: Fields, { type, ...delta }: Fields): void {
   if (type === 'citations_delta') {
     block.citations = [...(Array.isArray(block.citations) ? block.citations : []), delta.citation]

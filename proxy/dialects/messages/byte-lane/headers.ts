@@ -1,7 +1,7 @@
 import type { ParsedRequest } from '../../core/dialect.ts'
 import { API_VERSION } from '../version.ts'
 
-/** The client's version and betas decide what its body may say, so they go with it. */
+/** The client's version and betas, which decide the fields that its body may have. */
 export function upstreamHeaders({ headers }: ParsedRequest): Record<string, string> {
   const beta = headers['anthropic-beta']
   return {

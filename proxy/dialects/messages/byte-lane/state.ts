@@ -1,16 +1,16 @@
-/** Vendor state in a request whose upstream speaks this dialect: signatures of thinking, and redacted thinking. */
+/** Vendor state in a request to an upstream of this dialect: signatures of thinking, and redacted thinking. */
 import type { ParsedRequest, StateAccess } from '../../core/dialect.ts'
 import type { Change, Path } from '../../core/json/edit.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 
 const AT = 'messages.content'
-/** Blocks that carry state: the field, and the kind of carrier that belongs there. */
+/** Blocks that carry state: the field, and its kind of carrier. */
 const CARRYING: Record<string, { field: string; kind: string }> = {
   thinking: { field: 'signature', kind: 'signature' },
   redacted_thinking: { field: 'data', kind: 'redacted' },
 }
 
-/** A message that has no other block goes with its last one: the API takes none without content. */
+/** Removes a message with its last block, because the API refuses messages without content. */
 export function openState({ body }: ParsedRequest, access: StateAccess): Change[] {
   const value = tryParse(body.toString('utf8'))
   const messages: unknown[] = isRecord(value) && Array.isArray(value.messages) ? value.messages : []
@@ -23,7 +23,7 @@ export function openState({ body }: ParsedRequest, access: StateAccess): Change[
   })
 }
 
-/** Thinking that this vendor did not sign is no thinking to it, so that the whole block goes. */
+/** Removes the whole block if this vendor did not sign it, because it would refuse the thinking. */
 function openBlock(
   block: unknown,
   path: Path,

@@ -60,7 +60,7 @@ describe('an end that is none', () => {
     expect(observer.done).toBe(false)
   })
 
-  test('what the start reports is no usage: the output is still to come', () => {
+  test('the usage of the start does not count: it lacks the output', () => {
     expect(observe(START + OPEN + TEXT).observer.usage).toBeUndefined()
   })
 
@@ -73,7 +73,7 @@ describe('an end that is none', () => {
   })
 })
 
-test('nothing passes after the end', () => {
+test('no bytes pass after the end', () => {
   const { observer, passed } = observe(`${WHOLE}data: [DONE]\n\n`)
   expect(passed).toBe(WHOLE)
   expect(observer.push(Buffer.from(TEXT))).toBeUndefined()
@@ -117,7 +117,7 @@ describe('errors', () => {
   })
 })
 
-describe('framing and spelling', () => {
+describe('framing and escapes', () => {
   test.each([
     ['CR LF', WHOLE.replaceAll('\n', '\r\n')],
     ['CR', WHOLE.replaceAll('\n', '\r')],
@@ -138,7 +138,7 @@ describe('framing and spelling', () => {
     expect(observer.delivered).toEqual({ deltas: 1, bytes: 5 })
   })
 
-  test('an error is found behind a delta whose lines end in another way', () => {
+  test('an error is found after a delta with other line ends', () => {
     const delta = TEXT.replace(/^event: .*\n/, '').replaceAll('\n', '\r')
     const { observer, passed } = observe(`${delta}event: error\rdata: {}\r\n\r\n`)
     expect(passed).toBe(delta)

@@ -1,4 +1,4 @@
-/** Follows the stream of a message; bytes pass as they are. */
+/** Follows the stream of a message, whose events pass as bytes. */
 import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError } from '../../../errors.ts'
 import type { StreamObserver } from '../../core/dialect.ts'
@@ -12,7 +12,7 @@ import { mergeUsage, readTier, readUsage } from '../usage.ts'
 export class MessagesStreamObserver extends EventFollower implements StreamObserver {
   usage: Usage | undefined
   tier: string | undefined
-  /** The usage object so far, as the upstream writes it. */
+  /** The upstream's usage object so far. */
   #rawUsage: unknown
 
   get finished(): boolean {
@@ -50,7 +50,7 @@ export class MessagesStreamObserver extends EventFollower implements StreamObser
     }
   }
 
-  /** What a stream reports before its end counts its input alone, so it is no usage yet. */
+  /** Does not set `usage`: before its end a stream reports its input only. */
   #note(usage: unknown): void {
     this.#rawUsage = mergeUsage(this.#rawUsage, usage)
     this.tier = readTier(this.#rawUsage) ?? this.tier

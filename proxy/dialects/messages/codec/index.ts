@@ -7,7 +7,6 @@ import { decodeRequest } from './request/decode-request.ts'
 import { encodeRequest } from './request/encode-request.ts'
 import { refuseStateful } from './request/stateful.ts'
 
-/** The messages dialect to and from the neutral form. */
 export const messagesCodec: Codec = {
   eventName: /^(?:message|content_block)_/,
   decodeRequest,

@@ -1,4 +1,4 @@
-/** Reads counts of tokens. Counting is no use of a model: there is nothing to bill. */
+/** Reads token counts. Counting is not billed. */
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer, ParsedRequest } from '../../core/dialect.ts'
 import { readFailure } from '../../core/errors/read.ts'

@@ -26,7 +26,7 @@ describe('requests', () => {
     })
   })
 
-  test('what concerns the answer alone changes nothing', () => {
+  test('fields about the answer are ignored', () => {
     const fields = { max_tokens: 'x', stream: true, service_tier: 'priority', speed: 'fast' }
     expect(parse({ ...PLAIN, ...fields }).head).toEqual(parse(PLAIN).head)
   })
@@ -52,11 +52,11 @@ describe('requests', () => {
     expect(() => parse(body)).toThrow(expect.objectContaining({ code: 'invalid_request', param }))
   })
 
-  test('a key that the gateway reads stands once', () => {
+  test('a key that the gateway reads must occur once', () => {
     expect(() => parse('{"model":"m","messages":[],"messages":[]}')).toThrow(/twice/)
   })
 
-  test('only the model changes on the way', () => {
+  test('only the model changes', () => {
     const request = parse('{"messages":[{"role":"user","content":"Hi"}],"x":1.0,"model":"m"}')
     expect(byteLane.splice(request, { model: 'claude', askStreamUsage: false }).toString()).toBe(
       '{"messages":[{"role":"user","content":"Hi"}],"x":1.0,"model":"claude"}',
@@ -129,7 +129,7 @@ test('an estimate has the shape of a count', () => {
   expect(countTokens.estimate?.(parse(PLAIN), 77)).toEqual({ input_tokens: 77 })
 })
 
-test('errors are those of the messages API, and nothing is streamed or converted', () => {
+test('errors are those of the messages API, and it neither streams nor converts', () => {
   const error = new GatewayError('invalid_request', 'No.', { param: 'messages' })
   expect(countTokens.errorBody(error, 'req_1')).toEqual({
     type: 'error',

@@ -15,7 +15,7 @@ export const countTokens: ClientApi = {
     upstreamHeaders,
     readAnswer,
     observe() {
-      throw new Error('counts of tokens are never streamed')
+      throw new Error('token counts are never streamed')
     },
   },
   estimate: (_request, inputTokens) => ({ input_tokens: inputTokens }),

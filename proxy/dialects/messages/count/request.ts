@@ -1,4 +1,4 @@
-/** Reads requests to count tokens: a messages request that asks for no answer. */
+/** Reads requests to count tokens: messages requests without the fields for an answer. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../../core/dialect.ts'
 import { parseJsonObject } from '../../core/json/body.ts'
@@ -8,10 +8,10 @@ import { weighInput } from '../../core/json/weigh.ts'
 import { INPUT_FIELDS } from '../input.ts'
 import { checkPrompt, keptHeaders } from '../request.ts'
 
-/** Top-level keys on which the gateway acts. */
+/** Top-level keys that the gateway acts on. */
 const READ_KEYS: ReadonlySet<string> = new Set(['model', 'messages', 'system', 'tools'])
 
-/** What concerns the answer alone (`max_tokens`, `stream`) means nothing here. Throws GatewayError naming the field. */
+/** Ignores fields that concern the answer (`max_tokens`, `stream`). Throws GatewayError naming the field. */
 export function parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest {
   const parsed = parseJsonObject(body, limits, READ_KEYS)
   const model = readModel(parsed.value.model)

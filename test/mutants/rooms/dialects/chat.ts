@@ -10,7 +10,7 @@ export const CHAT: Mutant[] = [
   ...faults(
     'proxy/dialects/chat/byte-lane/stream.ts',
     'proxy/dialects/chat/byte-lane/stream.test.ts',
-    // A client gets an event without choices that it did not ask for.
+    // A client gets an event without choices that it did not request.
     ['this.#options.addedUsage && !this.request.head.wantsStreamUsage', 'false'],
     // A cut stream ends in [DONE].
     ['if (!this.finished || this.done) return last', 'if (this.done) return last'],
@@ -74,7 +74,7 @@ export const CHAT: Mutant[] = [
     'proxy/dialects/chat/codec/answer/decode-stream.test.ts',
     // An empty delta opens a part.
     ["if (content !== '') this.#write('text', content, logprobs)", "this.#write('text', content, logprobs)"],
-    // Reasoning that comes twice, in words and in details, is told twice.
+    // Reasoning sent both as text and as details is doubled.
     ['if (!this.#hasPlainReasoning) {', 'if (this.#open !== undefined) {'],
   ),
   ...faults(

@@ -52,7 +52,7 @@ export const ERRORS: Mutant[] = [
     'proxy/dialects/core/errors/read.test.ts',
     ["'The upstream refused the request as invalid.'", 'error.text'],
     // A model that an upstream no longer has is the caller's mistake.
-    ["if (says(error, 'modelGone')) return 'model_gone'", ''],
+    ["if (hasMeaning(error, 'modelGone')) return 'model_gone'", ''],
     // A channel account without money is the caller's mistake, and no other channel is tried.
     ["if (describes(error, 'quota')) return 'quota'", ''],
   ),

@@ -59,7 +59,7 @@ export const MESSAGES: Mutant[] = [
   ...faults(
     'proxy/dialects/messages/codec/answer/stop-reason.ts',
     'proxy/dialects/messages/codec/answer/decode-answer.test.ts',
-    ["const reason = stopped ? (hasCalls ? 'tool-calls' : 'stop') : said", 'const reason = said'],
+    ["const reason = stopped ? (hasCalls ? 'tool-calls' : 'stop') : reported", 'const reason = reported'],
   ),
 
   // Agents show an empty context.

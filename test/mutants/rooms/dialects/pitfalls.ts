@@ -136,7 +136,7 @@ export const PITFALLS: Mutant[] = [
     HISTORY,
     ['if (last?.role === role) last.blocks', 'if (false) last.blocks'],
     ["if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', blocks: [] })", ''],
-    ['const goesOn = writer.features.prefill && ', 'const goesOn = '],
+    ['const continues = writer.features.prefill && ', 'const continues = '],
     ['if (writer.features.systemTurns) {', 'if (true) {'],
   ),
   // 7.16 Results without a call are kept, calls without a result are not answered, and ids repeat.

@@ -77,7 +77,7 @@ describe('an upstream’s answer', () => {
     ['eos', {}, 'stop'],
     [null, {}, 'stop'],
     [undefined, {}, 'stop'],
-  ])('finish_reason %s beside %j is %s', (word, message, reason) => {
+  ])('finish_reason %s with %j is %s', (word, message, reason) => {
     expect(read(answerOf({ content: 'x', ...message }, word))).toMatchObject({ finish: { reason } })
   })
 
@@ -289,7 +289,7 @@ describe('an answer for a client', () => {
     })
   })
 
-  test('what chat does not know is told', () => {
+  test('parts without an equivalent in chat are losses', () => {
     const { losses } = write({
       parts: [
         { type: 'hosted', dialect: 'messages', name: 'x', item: {} },
@@ -312,7 +312,7 @@ const files = readdirSync(folder).filter((file) => file.endsWith('.json'))
 describe(
   RECORDINGS === undefined ? 'own fixtures (RECORDINGS is not set)' : 'recordings of real upstreams',
   () => {
-    test.each(files)('%s says the same when it was written and read again', (file) => {
+    test.each(files)('%s is the same after encoding and decoding', (file) => {
       const value = JSON.parse(readFileSync(join(folder, file), 'utf8'))
       const answer = read(value)
       if (!('parts' in answer)) {

@@ -21,7 +21,7 @@ describe('how a stream ends', () => {
     ['[DONE] behind nothing', [HELLO, DONE]],
     ['usage without choices before any content', [HELLO, counted, DONE]],
     ['usage that is none', [HELLO, chunk({ content: 'x' }), { ...counted, usage: null }, DONE]],
-    ['usage beside a choice', [HELLO, chunk({ content: 'x' }, null, { usage: counted.usage }), DONE]],
+    ['usage with a choice', [HELLO, chunk({ content: 'x' }, null, { usage: counted.usage }), DONE]],
     ['usage before more content', [HELLO, chunk({ content: 'x' }), counted, chunk({ content: 'y' }), DONE]],
   ])('%s proves no end', (_, events) => {
     const { parts, decoder } = decodeEvents(events)
@@ -33,9 +33,9 @@ describe('how a stream ends', () => {
   })
 
   test.each<[string, (object | string)[], string]>([
-    ['usage without choices behind a text', [chunk({ content: 'x' }), counted], 'stop'],
+    ['usage without choices after a text', [chunk({ content: 'x' }), counted], 'stop'],
     ['usage without a list of choices', [chunk({ content: 'x' }), { usage: counted.usage }], 'stop'],
-    ['usage without choices behind a call', [call, counted], 'tool-calls'],
+    ['usage without choices after a call', [call, counted], 'tool-calls'],
   ])('%s proves the end, with [DONE] or without', (_, events, reason) => {
     for (const end of [[DONE], []]) {
       const { parts, decoder } = decodeEvents([HELLO, ...events, ...end])
@@ -44,10 +44,10 @@ describe('how a stream ends', () => {
     }
   })
 
-  test('an upstream that gives no reasons is believed when it says [DONE] behind content', () => {
+  test('[DONE] after content ends the answer of an upstream without finish reasons', () => {
     const without = { finishReason: false }
-    const said = decodeEvents([HELLO, chunk({ content: 'x' }), DONE], without)
-    expect(said.parts.at(-1)).toMatchObject({ type: 'finish', finish: { reason: 'stop' } })
+    const ended = decodeEvents([HELLO, chunk({ content: 'x' }), DONE], without)
+    expect(ended.parts.at(-1)).toMatchObject({ type: 'finish', finish: { reason: 'stop' } })
     expect(decodeEvents([HELLO, DONE], without).decoder.failure).toMatchObject({ detail: 'no_finish_reason' })
     expect(decodeEvents([HELLO, chunk({ content: 'x' })], without).decoder.finished).toBe(false)
   })
@@ -104,7 +104,7 @@ describe('how a stream ends', () => {
     expect(decodeEvents([chunk({ content: 'x' }, 'stop', { error: null }), DONE]).decoder.finished).toBe(true)
   })
 
-  test('whatever comes, parts open once, close once, and the finish is last', () => {
+  test('in any stream, parts open once, close once, and the finish is last', () => {
     const delta = fc.record(
       {
         role: fc.constant('assistant'),

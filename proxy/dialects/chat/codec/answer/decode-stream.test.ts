@@ -63,7 +63,7 @@ describe('a stream of an upstream', () => {
     )
   })
 
-  test('a finish beside the last text, usage in every chunk, and spaces around [DONE]', () => {
+  test('a finish with the last text, usage in every chunk, and spaces around [DONE]', () => {
     const usage = (n: number) => ({ usage: { ...USAGE, completion_tokens: n } })
     const { parts, decoder } = decodeEvents([
       { choices: [], prompt_filter_results: [], id: '', model: '' },
@@ -145,8 +145,8 @@ describe('a stream of an upstream', () => {
     ['id and name in every piece', [calls(fn(0, 'a', 'f', '{')), calls(fn(0, 'a', 'f', '}'))], ['a f {}']],
     ['an empty id later', [calls(fn(0, 'a', 'f', '{')), calls(fn(0, '', '', '}'))], ['a f {}']],
     ['arguments as an object', [calls(fn(0, 'a', 'f', { x: 1 }))], ['a f {"x":1}']],
-    ['nothing but null', [calls(fn(0, 'a', 'f', null))], ['a f ']],
-    ['an entry that says nothing', [calls({ index: 0 }), calls({}, fn(1, 'b', 'g', '{}'))], ['b g {}']],
+    ['only null', [calls(fn(0, 'a', 'f', null))], ['a f ']],
+    ['an empty entry', [calls({ index: 0 }), calls({}, fn(1, 'b', 'g', '{}'))], ['b g {}']],
     [
       'a function call',
       [chunk({ function_call: { name: 'f', arguments: '' } }), chunk({ function_call: { arguments: '{}' } })],

@@ -74,7 +74,7 @@ describe('a stream for a client', () => {
       })
   })
 
-  test('usage only for a client that asked, and only if it is known', () => {
+  test('usage only for a client that requested it, and only if known', () => {
     expect(encodeParts(GOLDEN).bytes).not.toContain('usage')
     const [start, ...rest] = GOLDEN
     if (start?.type !== 'start') throw new TypeError('the golden answer has no start')
@@ -88,7 +88,7 @@ describe('a stream for a client', () => {
     expect(chunks.at(-1)).toMatchObject({ choices: [{ finish_reason: 'stop' }], usage: null })
   })
 
-  test('calls are numbered from 0, whatever came before them, also when they interleave', () => {
+  test('calls are numbered from 0 after any other parts, also when they interleave', () => {
     const { chunks } = encodeParts([
       { type: 'start' },
       { type: 'text-start', id: 'b0' },
@@ -112,7 +112,7 @@ describe('a stream for a client', () => {
     ])
   })
 
-  test('refusals, explanations, citations, images and what is lost', () => {
+  test('refusals, explanations, citations, images and losses', () => {
     const { chunks, losses } = encodeParts([
       { type: 'start' },
       { type: 'text-start', id: 'a' },
@@ -162,7 +162,7 @@ describe('a stream for a client', () => {
     expect(losses).toEqual(['messages.annotations', 'hosted'])
   })
 
-  test('a picture that begins the answer, and one that only its vendor has', () => {
+  test('an image that begins the answer, and one that only its vendor has', () => {
     const { chunks, losses } = encodeParts([
       { type: 'start' },
       {

@@ -1,4 +1,4 @@
-/** Answers of upstreams in which something else stands where content should. */
+/** Answers of upstreams with other values in place of content. */
 import { describe, expect, test } from 'vitest'
 import '../../../index.ts'
 import type { ParsedRequest } from '../../../core/dialect.ts'
@@ -44,7 +44,7 @@ describe('lost content makes the answer a failure', () => {
   })
 })
 
-test('what says nothing is no loss', () => {
+test('empty values are no loss', () => {
   const message = { content: [null, 1, 'x', {}], tool_calls: [null, {}, { function: {} }] }
   const read = decodeAnswer({ choices: [{ index: 0, message, finish_reason: 'stop' }] }, REQUEST)
   expect(read).toMatchObject({ parts: [], finish: { reason: 'stop' } })

@@ -11,7 +11,7 @@ const PNG = 'data:image/png;base64,AAAA'
 
 describe('a request is complete in the neutral form', () => {
   const bodies: [string, object][] = [
-    ['nothing but text', {}],
+    ['only text', {}],
     [
       'every scalar',
       {
@@ -202,12 +202,12 @@ describe('a request is complete in the neutral form', () => {
   })
 })
 
-test('text alone is what everybody answers', () => {
+test('text as the only modality is no loss', () => {
   expect(decode({ modalities: ['text'] }).ext?.fields ?? {}).toEqual({})
   expect(decode({ modalities: ['text', 'video'] }).ext?.fields).toHaveProperty('modalities')
 })
 
-test('a stream asks for usage where the upstream can tell it', () => {
+test('a stream requests usage if the upstream can report it', () => {
   expect(encode(decode({ stream: true })).body.stream_options).toEqual({ include_usage: true })
   expect(encode(decode({ stream: true }), 'generic', { streamUsage: false }).body).not.toHaveProperty(
     'stream_options',
@@ -215,9 +215,9 @@ test('a stream asks for usage where the upstream can tell it', () => {
   expect(encode(decode({})).body).not.toHaveProperty('stream_options')
 })
 
-describe('what is malformed is refused by its path', () => {
+describe('malformed fields are refused by their path', () => {
   const parts = (...content: unknown[]) => ({ messages: [USER, { role: 'user', content }] })
-  const said = (fields: object) => ({ messages: [USER, { role: 'assistant', content: 'x', ...fields }] })
+  const assistant = (fields: object) => ({ messages: [USER, { role: 'assistant', content: 'x', ...fields }] })
   test.each<[string, object]>([
     ['messages[0].role', { messages: [{ role: 'bot', content: 'x' }] }],
     ['messages[1].content[0].text', parts({ type: 'text' })],
@@ -242,20 +242,20 @@ describe('what is malformed is refused by its path', () => {
       { messages: [{ role: 'system', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
     ],
     ['messages[0].tool_call_id', { messages: [{ role: 'tool', content: 'x' }] }],
-    ['messages[1].tool_calls', said({ tool_calls: {} })],
+    ['messages[1].tool_calls', assistant({ tool_calls: {} })],
     [
       'messages[1].tool_calls[0].id',
-      said({ tool_calls: [{ type: 'function', function: { name: 'f', arguments: '' } }] }),
+      assistant({ tool_calls: [{ type: 'function', function: { name: 'f', arguments: '' } }] }),
     ],
-    ['messages[1].tool_calls[0].type', said({ tool_calls: [{ id: 'a', type: 'x' }] })],
+    ['messages[1].tool_calls[0].type', assistant({ tool_calls: [{ id: 'a', type: 'x' }] })],
     [
       'messages[1].tool_calls[0].function.arguments',
-      said({ tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: {} } }] }),
+      assistant({ tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: {} } }] }),
     ],
-    ['messages[1].tool_calls[0].custom', said({ tool_calls: [{ id: 'a', type: 'custom' }] })],
-    ['messages[1].function_call.name', said({ function_call: { arguments: '' } })],
-    ['messages[1].reasoning_content', said({ reasoning_content: 5 })],
-    ['messages[1].reasoning_details[0]', said({ reasoning_details: ['x'] })],
+    ['messages[1].tool_calls[0].custom', assistant({ tool_calls: [{ id: 'a', type: 'custom' }] })],
+    ['messages[1].function_call.name', assistant({ function_call: { arguments: '' } })],
+    ['messages[1].reasoning_content', assistant({ reasoning_content: 5 })],
+    ['messages[1].reasoning_details[0]', assistant({ reasoning_details: ['x'] })],
     ['temperature', { temperature: 2.1 }],
     ['top_p', { top_p: '1' }],
     ['stop', { stop: 5 }],

@@ -224,10 +224,10 @@ function encodeChoice(choice: ToolChoice, writing: Writing): unknown {
     case 'web-search':
       // Chat models with web search search on every request.
       if (writing.features.webSearch) return undefined
-      throw unsupported(writing, 'toolChoice', 'asks for a tool that this model does not offer')
+      throw unsupported(writing, 'toolChoice', 'requests a tool that this model does not offer')
     case 'hosted':
       if (choice.dialect === 'chat') return choice.choice
-      throw unsupported(writing, 'toolChoice', 'asks for a tool that this model does not offer')
+      throw unsupported(writing, 'toolChoice', 'requests a tool that this model does not offer')
     default:
       return choice.type
   }

@@ -1,16 +1,16 @@
-/** Content of other dialects, as a chat upstream gets it. */
+/** Content of other dialects, encoded for a chat upstream. */
 import { describe, expect, test } from 'vitest'
 import type { ModelRequest, Turn, UserPart } from '../../../core/neutral/types.ts'
 import { decode, encode, foreign } from '../testing.ts'
-import { call, messagesOf, refused, said, text, user } from './upstream-testing.ts'
+import { assistant, call, messagesOf, refused, text, user } from './upstream-testing.ts'
 
 describe('content that has its place elsewhere', () => {
   const image = { type: 'image' as const, source: { kind: 'url' as const, url: 'https://example.com/a.png' } }
   const written = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
 
-  test('images of tool results follow all results, before what the user says', () => {
+  test('images of tool results follow all results, before the user’s message', () => {
     const turns: Turn[] = [
-      said(call('1'), call('2')),
+      assistant(call('1'), call('2')),
       {
         role: 'tool',
         results: [
@@ -32,7 +32,7 @@ describe('content that has its place elsewhere', () => {
   })
 
   test('images of assistants come from the user', () => {
-    expect(messagesOf([said(text('x'), image), user(text('u'))])).toEqual({
+    expect(messagesOf([assistant(text('x'), image), user(text('u'))])).toEqual({
       messages: [
         { role: 'assistant', content: 'x' },
         { role: 'user', content: [written, { type: 'text', text: 'u' }] },
@@ -41,7 +41,7 @@ describe('content that has its place elsewhere', () => {
     })
   })
 
-  test('a failed call says so', () => {
+  test('a failed call is marked in its text', () => {
     const results = [
       { callId: '1', parts: [text('no')], isError: true },
       { callId: '2', parts: [], isError: true },
@@ -86,7 +86,7 @@ describe('content that has its place elsewhere', () => {
     })
   })
 
-  test('state that was taken out does not come back with its spelling', () => {
+  test('removed state does not come back', () => {
     const message = {
       role: 'assistant',
       content: 'x',

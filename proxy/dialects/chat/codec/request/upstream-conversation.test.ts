@@ -1,8 +1,8 @@
-/** Conversations of other dialects, as a chat upstream gets them. */
+/** Conversations of other dialects, encoded for a chat upstream. */
 import { expect, test } from 'vitest'
 import { featuresOf } from '../../../../../contract/profiles.ts'
 import { encode, foreign } from '../testing.ts'
-import { messagesOf, SIGNED, said, text, user } from './upstream-testing.ts'
+import { assistant, messagesOf, SIGNED, text, user } from './upstream-testing.ts'
 
 test('the conversation of all dialects', () => {
   const schema = {
@@ -31,7 +31,7 @@ test('the conversation of all dialects', () => {
           source: { kind: 'data', mediaType: 'image/png', base64: 'AAAA' },
           detail: 'low',
         }),
-        said(
+        assistant(
           { type: 'reasoning', texts: ['T'], carrier: SIGNED },
           text('Let me look.'),
           {
@@ -94,7 +94,7 @@ test('the conversation of all dialects', () => {
   expect(losses).toEqual(['messages.content.signature', 'messages.content.is_error'])
 })
 
-test('a conversation of which nothing is left is one empty message', () => {
+test('a conversation without content becomes one empty message', () => {
   expect(messagesOf([]).messages).toEqual([{ role: 'user', content: '' }])
 })
 

@@ -1,8 +1,8 @@
-/** Requests of other dialects, as upstreams of different features get them. */
+/** Requests of other dialects, encoded for upstreams with different features. */
 import { describe, expect, test } from 'vitest'
 import type { Carrier, ModelRequest, Reasoning, Turn } from '../../../core/neutral/types.ts'
 import { encode, foreign } from '../testing.ts'
-import { call, messagesOf, SIGNED, said, text, user } from './upstream-testing.ts'
+import { assistant, call, messagesOf, SIGNED, text, user } from './upstream-testing.ts'
 
 describe('features', () => {
   const body = (fields: Partial<ModelRequest>, overrides = {}, source?: ModelRequest['source']) =>
@@ -75,9 +75,9 @@ describe('features', () => {
   test('which turns get their reasoning back', () => {
     const turns = [
       user(text('a')),
-      said({ type: 'reasoning', texts: ['T1', 'T2'] }, text('x')),
+      assistant({ type: 'reasoning', texts: ['T1', 'T2'] }, text('x')),
       user(text('b')),
-      said({ type: 'reasoning', texts: ['T3'] }, call('1')),
+      assistant({ type: 'reasoning', texts: ['T3'] }, call('1')),
       { role: 'tool' as const, results: [{ callId: '1', parts: [] }] },
     ]
     const thoughts = (reasoningHistory: string) =>
@@ -90,7 +90,7 @@ describe('features', () => {
     expect(messagesOf(turns, { reasoningHistory: 'None' }).losses).toEqual(['messages.content.thinking'])
   })
 
-  test('what a chat upstream gave comes back as it was, what others gave does not', () => {
+  test('state of a chat upstream goes back unchanged, other state does not', () => {
     const details: Carrier = {
       dialect: 'chat',
       kind: 'details',
@@ -103,7 +103,7 @@ describe('features', () => {
     }
     const { messages, losses } = messagesOf([
       user(text('a')),
-      said(
+      assistant(
         { type: 'reasoning', texts: [], carrier: details },
         { type: 'tool-call', callId: '1', name: 'f', kind: 'function', input: '{}', carrier: extra },
       ),
@@ -119,7 +119,7 @@ describe('features', () => {
     expect(
       messagesOf([
         user(text('a')),
-        said({ type: 'reasoning', texts: [], carrier: SIGNED }, text('x')),
+        assistant({ type: 'reasoning', texts: [], carrier: SIGNED }, text('x')),
         user(text('b')),
       ]),
     ).toEqual({
@@ -132,8 +132,8 @@ describe('features', () => {
     })
   })
 
-  test('nothing beside calls is null, or empty where null is refused', () => {
-    const turns = [said(call('1')), { role: 'tool' as const, results: [{ callId: '1', parts: [] }] }]
+  test('the content of calls without text is null, or empty where null is refused', () => {
+    const turns = [assistant(call('1')), { role: 'tool' as const, results: [{ callId: '1', parts: [] }] }]
     expect(messagesOf(turns).messages).toMatchObject([{ content: null }, { role: 'tool', content: '' }])
     expect(messagesOf(turns, { nullContent: false }).messages).toMatchObject([{ content: '' }, {}])
   })
@@ -169,7 +169,7 @@ describe('features', () => {
           content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } }],
         },
       ],
-      // It lives longer than the client asked.
+      // It lives longer than the client requested.
       losses: ['messages.content.cache_control.ttl'],
     })
   })
@@ -231,7 +231,7 @@ describe('features', () => {
     expect(body({ user: 'u'.repeat(129) }).body.user).toMatch(/^[0-9a-f]{64}$/)
   })
 
-  test('store is only told when it is wanted', () => {
+  test('store is sent only if it is true', () => {
     expect(body({ store: false }, {}, 'responses').body).not.toHaveProperty('store')
     expect(body({ store: true }, {}, 'responses').body).toMatchObject({ store: true })
   })

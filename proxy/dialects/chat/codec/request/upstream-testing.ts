@@ -4,7 +4,7 @@ import { encode, foreign } from '../testing.ts'
 
 export const text = (t: string) => ({ type: 'text' as const, text: t })
 export const user = (...parts: UserPart[]): Turn => ({ role: 'user', parts })
-export const said = (...parts: AssistantPart[]): Turn => ({ role: 'assistant', parts })
+export const assistant = (...parts: AssistantPart[]): Turn => ({ role: 'assistant', parts })
 export const call = (callId: string, input = '{}'): AssistantPart => ({
   type: 'tool-call',
   callId,

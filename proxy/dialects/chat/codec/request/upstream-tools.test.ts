@@ -1,4 +1,4 @@
-/** Tools of other dialects, as a chat upstream gets them. */
+/** Tools of other dialects, encoded for a chat upstream. */
 import { describe, expect, test } from 'vitest'
 import { encode, foreign } from '../testing.ts'
 import { refused } from './upstream-testing.ts'
@@ -34,7 +34,7 @@ describe('tools', () => {
     expect(body).not.toHaveProperty('parallel_tool_calls')
   })
 
-  test('without tools nothing is said of them', () => {
+  test('without tools the body has no field about them', () => {
     const { body } = encode(foreign({ toolChoice: { type: 'auto' }, parallelToolCalls: false }))
     expect(Object.keys(body)).toEqual(['model', 'messages'])
   })

@@ -1,4 +1,4 @@
-/** Citations of text blocks. Only what a web search found means something outside of this dialect. */
+/** Citations of text blocks. Other dialects have only those of web searches. */
 
 import { isRecord } from '../../../core/json/value.ts'
 import type { Annotation } from '../../../core/neutral/types.ts'
@@ -6,7 +6,7 @@ import type { Annotation } from '../../../core/neutral/types.ts'
 const AT = 'content.citations'
 const WEB = 'web_search_result_location'
 
-/** Undefined for what is no citation. */
+/** Undefined for a value that is not a citation. */
 export function readCitation(value: unknown): Annotation | undefined {
   if (!isRecord(value)) return undefined
   if (value.type === WEB && typeof value.url === 'string') {
@@ -16,7 +16,7 @@ export function readCitation(value: unknown): Annotation | undefined {
   return { type: 'other', ext: { dialect: 'messages', at: AT, fields: value } }
 }
 
-/** `lossy`: where in the text it stood cannot be said. Undefined for what another dialect alone knows. */
+/** `lossy`: the position in the text is lost. Undefined for an annotation that only another dialect knows. */
 export function writeCitation(
   annotation: Annotation,
 ): { citation: Record<string, unknown>; lossy: boolean } | undefined {

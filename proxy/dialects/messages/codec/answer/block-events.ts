@@ -1,7 +1,7 @@
-/** Writes the events of content blocks, one block after the other, with dense indexes. */
+/** Writes the events of content blocks, one block after another, with dense indexes. */
 import type { Block } from './block-read.ts'
 
-/** How the delta of a block carries its text. */
+/** The beginning of a block's delta, before its text. */
 const DELTAS = {
   text: '{"type":"text_delta","text":',
   thinking: '{"type":"thinking_delta","thinking":',
@@ -16,26 +16,25 @@ export class BlockEvents {
   #out = ''
   #index = -1
   #isOpen = false
-  /** Of the deltas of the open block, up to their text. */
+  /** The events of the open block's deltas, before their text. */
   #deltaStart = ''
 
   get isOpen(): boolean {
     return this.#isOpen
   }
 
-  /** What was written since the last call. */
+  /** Returns the events since the last call. */
   take(): string {
     const out = this.#out
     this.#out = ''
     return out
   }
 
-  /** Any event. */
   event(type: string, fields: object): void {
     this.#out += eventText(type, fields)
   }
 
-  /** Starts a block. `kind` says what its text deltas are. */
+  /** Starts a block. `kind` is that of its text deltas. */
   open(block: Block, kind: DeltaKind): void {
     this.#index++
     this.#isOpen = true
@@ -43,12 +42,12 @@ export class BlockEvents {
     this.event('content_block_start', { index: this.#index, content_block: block })
   }
 
-  /** A piece of the open block's text. */
+  /** Writes a text delta of the open block. */
   text(text: string): void {
     this.#out += this.#deltaStart + JSON.stringify(text) + END_OF_DELTA
   }
 
-  /** Any other delta of the open block. */
+  /** Writes another delta of the open block. */
   delta(delta: object): void {
     this.event('content_block_delta', { index: this.#index, delta })
   }
@@ -60,7 +59,7 @@ export class BlockEvents {
     this.event('content_block_stop', { index: this.#index })
   }
 
-  /** Leaves the open block unfinished; no other one may follow. */
+  /** Leaves the open block unfinished. No other block may follow. */
   abandon(): void {
     this.#isOpen = false
   }

@@ -1,11 +1,23 @@
 import { describe, expect, test } from 'vitest'
 import { fold } from '../../../core/neutral/fold.ts'
 import type { AssistantPart } from '../../../core/neutral/types.ts'
-import { CALL, delta, end, hear, json, START, STOP, start, stop, TEXT, text } from './block-testing.ts'
+import {
+  CALL,
+  decodeEvents,
+  delta,
+  end,
+  json,
+  START,
+  STOP,
+  start,
+  stop,
+  TEXT,
+  text,
+} from './block-testing.ts'
 
 /** The parts of a whole stream made of these events of blocks. */
 function partsOf(...events: object[]): AssistantPart[] {
-  return fold(hear([START, ...events, end('end_turn'), STOP]).parts)?.parts ?? []
+  return fold(decodeEvents([START, ...events, end('end_turn'), STOP]).parts)?.parts ?? []
 }
 
 const callOf = (input: string): AssistantPart => ({
@@ -176,7 +188,7 @@ describe('blocks', () => {
         },
       ],
     ],
-    ['what is no block', [start(0, { text: 'x' }), { type: 'content_block_start' }, stop(0), stop(7)], []],
+    ['invalid blocks', [start(0, { text: 'x' }), { type: 'content_block_start' }, stop(0), stop(7)], []],
   ])('%s', (_, events, expected) => {
     expect(partsOf(...events)).toEqual(expected)
   })
@@ -199,7 +211,7 @@ describe('blocks', () => {
 
   test('calls that the start of the message holds', () => {
     const message = { ...START.message, content: [{ ...CALL, input: { a: 1 } }] }
-    const { parts } = hear([{ ...START, message }, end('tool_use'), STOP])
+    const { parts } = decodeEvents([{ ...START, message }, end('tool_use'), STOP])
     expect(fold(parts)?.parts).toEqual([callOf('{"a":1}')])
     expect(fold(parts)?.finish.reason).toBe('tool-calls')
   })

@@ -1,4 +1,4 @@
-/** The content blocks of a stream that are open, and the parts that they become. */
+/** Converts the open content blocks of a stream to parts. */
 import { contentText } from '../../../core/errors/unreadable.ts'
 import { isRecord, tryParse } from '../../../core/json/value.ts'
 import type { AssistantPart, Carrier, StreamPart } from '../../../core/neutral/types.ts'
@@ -13,22 +13,22 @@ interface OpenBlock {
   /** Of the part. */
   id: string
   index: unknown
-  /** Nothing of it but its start was emitted yet. */
+  /** Only its start has been emitted. */
   empty: boolean
-  /** Of reasoning; of several signatures the last counts. */
+  /** Of reasoning; the last signature counts. */
   carrier: Carrier | undefined
-  /** The input of a call that came in its start, or what came of the input of a vendor's tool. */
+  /** The input in a call's start, or the input so far of a vendor's tool. */
   input: string
-  /** The block of a vendor's tool, which is told whole at its end. */
+  /** The block of a vendor's tool, which is emitted whole at its end. */
   item: Block
 }
 
 export class OpenBlocks {
-  /** A call of one of the client's tools was seen. */
+  /** The model called one of the client's tools. */
   hasCalls = false
   readonly #emit: Emit
   readonly #open = new Map<unknown, OpenBlock>()
-  /** The one that deltas mostly are of. */
+  /** The newest block, to which most deltas belong. */
   #last: OpenBlock | undefined
   #count = 0
 
@@ -36,7 +36,7 @@ export class OpenBlocks {
     this.#emit = emit
   }
 
-  /** Throws as errors/unreadable.ts says; so does `delta`. */
+  /** Throws for unreadable content, see errors/unreadable.ts; so does `delta`. */
   start(index: unknown, block: Block): void {
     this.stop(index)
     const part = readBlock(block, this.#count)
@@ -71,7 +71,7 @@ export class OpenBlocks {
     }
   }
 
-  /** Ends the block at an index; nothing when none is open there. */
+  /** Ends the block at an index, if one is open there. */
   stop(index: unknown): void {
     const open = this.#find(index)
     if (open === undefined) return
@@ -119,7 +119,7 @@ export class OpenBlocks {
     return open
   }
 
-  /** The open block of a kind. Deltas without a start, as some upstreams send them, make a block of their own. */
+  /** The open block of a kind. Starts one for deltas without a start, which some upstreams send. */
   #prose(index: unknown, kind: Prose): OpenBlock {
     const open = this.#find(index)
     if (open?.kind === kind) return open
@@ -127,7 +127,7 @@ export class OpenBlocks {
     return this.#start(index, {}, kind === 'text' ? { type: kind, text: '' } : { type: kind, texts: [] })
   }
 
-  /** Of text and reasoning one is open at a time. */
+  /** Only one of text and reasoning may be open at a time. */
   #stopProse(): void {
     for (const open of [...this.#open.values()]) {
       if (open.kind === 'text' || open.kind === 'reasoning') this.stop(open.index)

@@ -1,4 +1,4 @@
-/** Content blocks of a whole message as parts. */
+/** Converts the content blocks of a whole message to parts. */
 import { contentText, inputText } from '../../../core/errors/unreadable.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type {
@@ -13,8 +13,8 @@ import { readCitation } from './block-citations.ts'
 export type Block = Record<string, unknown>
 
 /**
- * The part that a block is; undefined when it is none. `index` names a call that has no id. Blocks of other types are
- * of tools that the vendor runs, and stay whole. Throws as errors/unreadable.ts says.
+ * The part for a block; undefined for an invalid block. A call without an id gets one from `index`. Blocks of unknown
+ * types belong to tools that the vendor runs, and stay whole. Throws for unreadable content, see errors/unreadable.ts.
  */
 export function readBlock(block: Block, index: number): AssistantPart | undefined {
   if (block.type === 'text') return readText(block)
@@ -24,7 +24,7 @@ export function readBlock(block: Block, index: number): AssistantPart | undefine
   return readHosted(block)
 }
 
-/** True for a call that nobody can run. */
+/** True for a call that no client can run. */
 export function isNamelessCall(block: Block): boolean {
   return block.type === 'tool_use' && (typeof block.name !== 'string' || block.name === '')
 }
@@ -36,7 +36,7 @@ function readText(block: Block): TextPart {
   return { type: 'text', text, ...(annotations.length > 0 && { annotations }) }
 }
 
-/** Thinking without text is legal: the signature alone brings it back. */
+/** Thinking without text is valid: the vendor can restore it from the signature. */
 function readThinking(block: Block): ReasoningPart {
   const { signature } = block
   const thinking = contentText(block.thinking)
@@ -65,7 +65,7 @@ function readCall(block: Block, name: string, index: number): ToolCallPart {
   }
 }
 
-/** An empty input is also how a block starts, and how one looks that was cut before its first delta. */
+/** A block starts with an empty input, and keeps it if the answer is cut before the first delta. */
 function isEmptyObject(input: unknown): boolean {
   return isRecord(input) && Object.keys(input).length === 0
 }

@@ -1,4 +1,4 @@
-/** What the tests of answers and streams need around a codec. */
+/** Helpers for the tests of answers and streams. */
 import { GatewayError } from '../../../../errors.ts'
 import type { ClientView, ParsedRequest } from '../../../core/dialect.ts'
 import type { Carrier, ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
@@ -10,24 +10,24 @@ import { encodeStream } from './encode-stream.ts'
 
 export const REQUEST: ParsedRequest = {
   head: {
-    model: 'asked',
+    model: 'client-model',
     stream: true,
     choices: 1,
     wantsStreamUsage: false,
     input: { textBytes: 2, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 },
   },
-  body: Buffer.from('{"model":"asked","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}'),
+  body: Buffer.from('{"model":"client-model","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}'),
   headers: {},
 }
 
-/** Seals so that a reader sees what was sealed. */
+/** An envelope that shows its content. */
 export function sealed(carrier: Carrier): string {
   return `slc1.${carrier.kind}.${carrier.value}`
 }
 
 export function newClient(): ClientView {
   return {
-    request: { source: 'messages', model: 'asked', stream: true, turns: [], tools: [] },
+    request: { source: 'messages', model: 'client-model', stream: true, turns: [], tools: [] },
     parsed: REQUEST,
     id: 'X1',
     created: 1_700_000_000,
@@ -43,26 +43,26 @@ export function read(message: unknown): ModelAnswer {
   return answer
 }
 
-/** The message as JSON has it, and what was lost. */
+/** The message as parsed JSON, and the losses. */
 export function write(answer: ModelAnswer): { message: Record<string, unknown>; losses: string[] } {
   const client = newClient()
   const message: Record<string, unknown> = JSON.parse(JSON.stringify(encodeAnswer(answer, client)))
   return { message, losses: client.losses.names }
 }
 
-export interface Heard {
+export interface Decoded {
   parts: StreamPart[]
   finished: boolean
   done: boolean
   failure: unknown
 }
 
-/** Reads a stream of event data; each is named by its type as the API does. */
-export function hear(events: readonly object[]): Heard {
-  return hearRaw(events.map((data) => ['type' in data ? String(data.type) : '', JSON.stringify(data)]))
+/** Decodes a stream of event data, with each event named after its type. */
+export function decodeEvents(events: readonly object[]): Decoded {
+  return decodeRaw(events.map((data) => ['type' in data ? String(data.type) : '', JSON.stringify(data)]))
 }
 
-export function hearRaw(events: readonly (readonly [event: string, data: string])[]): Heard {
+export function decodeRaw(events: readonly (readonly [event: string, data: string])[]): Decoded {
   const parts: StreamPart[] = []
   const decoder = decodeStream((part) => parts.push(part), REQUEST)
   for (const [event, data] of events) decoder.event(event, data)
@@ -70,8 +70,8 @@ export function hearRaw(events: readonly (readonly [event: string, data: string]
   return { parts, finished: decoder.finished, done: decoder.done, failure: decoder.failure }
 }
 
-/** Writes a stream, taking the text after each part. */
-export function tell(parts: readonly StreamPart[]): { text: string; losses: string[] } {
+/** Encodes a stream, taking the text after each part. */
+export function encodeParts(parts: readonly StreamPart[]): { text: string; losses: string[] } {
   const client = newClient()
   const encoder = encodeStream(client)
   const text = parts.map((part) => {
@@ -81,7 +81,7 @@ export function tell(parts: readonly StreamPart[]): { text: string; losses: stri
   return { text: text.join(''), losses: client.losses.names }
 }
 
-/** The data of each event of a stream that has been written. */
+/** The data of each event in the text of a stream. */
 export function dataOf(text: string): Record<string, unknown>[] {
   return text
     .split('\n')
@@ -125,12 +125,12 @@ export const TEXT = { type: 'text', text: '' }
 export const CALL = { type: 'tool_use', id: 'call_9', name: 'f', input: {} }
 
 /** A text part of a stream. */
-export const say = (id: string, ...texts: string[]): StreamPart[] => [
+export const textParts = (id: string, ...texts: string[]): StreamPart[] => [
   { type: 'text-start', id },
   ...texts.map((text): StreamPart => ({ type: 'text-delta', id, text })),
   { type: 'text-end', id },
 ]
-/** A call of a stream, its input in pieces. */
+/** A call of a stream, with its input in several deltas. */
 export const call = (id: string, ...texts: string[]): StreamPart[] => [
   { type: 'tool-call-start', id, callId: `call_${id}`, name: 'f', kind: 'function' },
   ...texts.map((text): StreamPart => ({ type: 'tool-call-delta', id, text })),

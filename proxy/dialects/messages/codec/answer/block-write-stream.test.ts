@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { type Message, readMessagesStream } from '../../../../../test/conformance/dialects/strict-messages.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
-import { call, say, tell } from './block-testing.ts'
+import { call, encodeParts, textParts } from './block-testing.ts'
 
 const START: StreamPart = { type: 'start' }
 
-/** The message that a client makes of these parts between start and finish. */
-function heard(...parts: StreamPart[]): Message {
+/** The message that a client reads from these parts between start and finish. */
+function decoded(...parts: StreamPart[]): Message {
   const calls = parts.some(({ type }) => type === 'tool-call-start')
   const finish: StreamPart = { type: 'finish', finish: { reason: calls ? 'tool-calls' : 'stop' } }
-  return readMessagesStream(tell([START, ...parts, finish]).text)
+  return readMessagesStream(encodeParts([START, ...parts, finish]).text)
 }
 
 describe('blocks', () => {
@@ -19,7 +19,7 @@ describe('blocks', () => {
   ]
 
   test.each<[string, StreamPart[], object[]]>([
-    ['text without text', say('t', ''), []],
+    ['text without text', textParts('t', ''), []],
     ['reasoning without anything', [...reason(''), { type: 'reasoning-end', id: 'r' }], []],
     [
       'paragraphs',
@@ -108,17 +108,17 @@ describe('blocks', () => {
       ],
     ],
   ])('%s', (_, parts, content) => {
-    expect(heard(...parts).content).toEqual(content)
+    expect(decoded(...parts).content).toEqual(content)
   })
 
-  test('deltas of unknown parts are nothing', () => {
-    expect(heard({ type: 'text-delta', id: '?', text: 'x' }, { type: 'text-end', id: '?' }).content).toEqual(
-      [],
-    )
+  test('deltas of unknown parts are ignored', () => {
+    expect(
+      decoded({ type: 'text-delta', id: '?', text: 'x' }, { type: 'text-end', id: '?' }).content,
+    ).toEqual([])
   })
 
   test('a refusal in words', () => {
-    const message = heard(
+    const message = decoded(
       { type: 'refusal-start', id: 'x' },
       { type: 'refusal-delta', id: 'x', text: 'No.' },
       { type: 'refusal-end', id: 'x' },
@@ -127,7 +127,7 @@ describe('blocks', () => {
   })
 
   test.each(['function', 'custom'] as const)('a %s call that was cut never stops', (kind) => {
-    const { text, losses } = tell([
+    const { text, losses } = encodeParts([
       START,
       { type: 'tool-call-start', id: 'a', callId: 'c', name: 'f', kind },
       { type: 'tool-call-delta', id: 'a', text: '{"a":' },
@@ -140,20 +140,20 @@ describe('blocks', () => {
     expect(losses).toEqual(['tools'])
   })
 
-  test('a picture is a text that comes at once', () => {
+  test('an image is a text in one delta', () => {
     const source = { kind: 'data', mediaType: 'image/png', base64: 'AAAA' } as const
     const parts: StreamPart[] = [
       { type: 'partial-image', id: 'i', index: 0, base64: 'AA' },
       { type: 'whole', id: 'i', part: { type: 'image', source } },
     ]
-    const { content } = heard(...parts)
+    const { content } = decoded(...parts)
     expect(content).toEqual([{ type: 'text', text: '![image](data:image/png;base64,AAAA)' }])
-    const { text } = tell([START, ...parts, { type: 'finish', finish: { reason: 'stop' } }])
+    const { text } = encodeParts([START, ...parts, { type: 'finish', finish: { reason: 'stop' } }])
     expect(text).toContain('"content_block":{"type":"text","text":""}')
   })
 
-  test('losses are told', () => {
-    const { losses } = tell([
+  test('losses are recorded', () => {
+    const { losses } = encodeParts([
       START,
       { type: 'whole', id: 'i', part: { type: 'image', source: { kind: 'id', id: 'f', vendor: 'openai' } } },
       { type: 'text-start', id: 't' },

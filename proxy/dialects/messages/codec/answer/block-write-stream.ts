@@ -1,6 +1,6 @@
 /**
- * Writes the parts of a stream as content blocks, one part at a time. A block is opened by its first content, so that
- * a part without any is left out.
+ * Writes the parts of a stream as content blocks, one part at a time. A block starts with its first content, so that
+ * empty parts are left out.
  */
 import type { ClientView } from '../../../core/dialect.ts'
 import { isRecord } from '../../../core/json/value.ts'
@@ -9,25 +9,24 @@ import { BlockEvents, type DeltaKind } from './block-events.ts'
 import type { Block } from './block-read.ts'
 import { addLoss, callFields, citationOf, redactedBlock, signatureOf, writeWhole } from './block-write.ts'
 
-/** A part of a stream but for its two ends. */
-export type PiecePart = Exclude<StreamPart, { type: 'start' | 'finish' | 'partial-image' }>
+export type BlockPart = Exclude<StreamPart, { type: 'start' | 'finish' | 'partial-image' }>
 
-/** Tools that this API's vendor runs: their input comes in deltas, as that of a call does. */
+/** Tools that this API's vendor runs, whose input arrives in deltas like that of a call. */
 const WITH_INPUT = new Set(['server_tool_use', 'mcp_tool_use'])
 
 export class BlockWriter {
   readonly events = new BlockEvents()
-  /** A refusal in words was written, which only the stop reason can tell. */
+  /** A refusal was written as text, so the stop reason must report it. */
   refused = false
   readonly #client: ClientView
-  /** How the current part starts, once it has content. */
+  /** The start of the current part's block, written once the part has content. */
   #start: Block = {}
   #kind: DeltaKind = 'text'
-  /** Of the current reasoning, the last one written. */
+  /** Index of the last written paragraph of the current reasoning. */
   #paragraph: number | undefined
   /** Input of the current call of a custom tool so far. */
   #input = ''
-  /** The current call is of a custom tool, whose input is free text. */
+  /** The current call belongs to a custom tool, whose input is free text. */
   #isFree = false
   #calls = 0
 
@@ -35,8 +34,8 @@ export class BlockWriter {
     this.#client = client
   }
 
-  /** Writes a piece of the current part. True when that was its end. */
-  write(part: PiecePart): boolean {
+  /** Writes a fragment of the current part. True when it was the end of the part. */
+  write(part: BlockPart): boolean {
     switch (part.type) {
       case 'text-delta':
         if (part.logprobs !== undefined && part.logprobs.length > 0) addLoss(this.#client, 'logprobs')
@@ -101,7 +100,7 @@ export class BlockWriter {
     this.events.close()
   }
 
-  /** The answer ended in the middle of the current call: clients run a call whose block has stopped. */
+  /** For an answer that ended in the middle of a call: if its block stopped, clients would run the call. */
   #abandon(): void {
     addLoss(this.#client, 'tools')
     this.#isFree = false
@@ -124,7 +123,7 @@ export class BlockWriter {
     this.events.text(text)
   }
 
-  /** Paragraphs are one text here, with an empty line between them. */
+  /** Joins paragraphs by an empty line. */
   #thought(text: string, paragraph: number): void {
     if (text === '') return
     const follows = this.#paragraph !== undefined && this.#paragraph !== paragraph
@@ -132,7 +131,7 @@ export class BlockWriter {
     this.#text(follows ? `\n\n${text}` : text)
   }
 
-  /** A signature is told once and whole, because clients overwrite it. */
+  /** Writes the signature once and whole, because clients do not append to it. */
   #endReasoning(carrier: Carrier | undefined): void {
     const signature = signatureOf(carrier, this.#client)
     if (signature !== '') {
@@ -144,7 +143,7 @@ export class BlockWriter {
     if (redacted !== undefined) this.#complete(redacted)
   }
 
-  /** A block that is all in its start. */
+  /** Writes a block that its start contains whole. */
   #complete(block: Block): void {
     this.events.open(block, 'text')
     this.events.close()

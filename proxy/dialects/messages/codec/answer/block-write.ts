@@ -1,4 +1,4 @@
-/** Parts of an answer as content blocks, and what cannot be said in them. */
+/** Converts parts of an answer to content blocks, and records losses. */
 import type { ClientView } from '../../../core/dialect.ts'
 import { parseArguments } from '../../../core/json/exact.ts'
 import { isRecord } from '../../../core/json/value.ts'
@@ -15,7 +15,7 @@ import type {
 import { writeCitation } from './block-citations.ts'
 import type { Block } from './block-read.ts'
 
-/** The blocks of a part: mostly one, none for what is empty or cannot be said. `index` names a call that has no id. */
+/** The blocks of a part; none if it is empty or has no equivalent. A call without an id gets one from `index`. */
 export function writePart(part: AssistantPart, index: number, client: ClientView): Block[] {
   switch (part.type) {
     case 'text':
@@ -39,7 +39,7 @@ function writeText(part: TextPart, client: ClientView): Block[] {
   return [{ type: 'text', text, ...(citations.length > 0 && { citations }) }]
 }
 
-/** Undefined for an annotation that this dialect cannot say, which is a loss. */
+/** Undefined, and a loss, for an annotation without equivalent in this dialect. */
 export function citationOf(annotation: Annotation, client: ClientView): Block | undefined {
   const written = writeCitation(annotation)
   if (written === undefined || written.lossy) addLoss(client, 'annotations')
@@ -51,25 +51,25 @@ function writeReasoning(part: ReasoningPart, client: ClientView): Block[] {
   const thinking = part.texts.filter((text) => text !== '').join('\n\n')
   const redacted = redactedBlock(carrier)
   const signature = signatureOf(carrier, client)
-  const says = thinking !== '' || signature !== ''
+  const hasContent = thinking !== '' || signature !== ''
   const block = { type: 'thinking', thinking, signature }
-  return [...(says ? [block] : []), ...(redacted === undefined ? [] : [redacted])]
+  return [...(hasContent ? [block] : []), ...(redacted === undefined ? [] : [redacted])]
 }
 
-/** The block that a redacted carrier is. */
+/** The block of a redacted carrier; undefined for any other carrier. */
 export function redactedBlock(carrier: Carrier | undefined): Block | undefined {
   if (carrier?.dialect !== 'messages' || carrier.kind !== 'redacted') return undefined
   return { type: 'redacted_thinking', data: carrier.value }
 }
 
-/** This dialect's signature as it is, any other carrier sealed; '' when there is none. */
+/** This dialect's signature unchanged, another dialect's carrier sealed; '' when there is none. */
 export function signatureOf(carrier: Carrier | undefined, client: ClientView): string {
   if (carrier === undefined) return ''
   if (carrier.dialect !== 'messages') return client.envelopes.seal(carrier)
   return carrier.kind === 'signature' ? carrier.value : ''
 }
 
-/** A block has only room for a whole input, so that a call that was cut has none. */
+/** A cut call is a loss, because a block can hold only a whole input. */
 function writeCall(part: ToolCallPart, index: number, client: ClientView): Block[] {
   if (part.carrier !== undefined) addLoss(client, 'reasoning.state')
   const input = part.cut ? undefined : inputOf(part)
@@ -78,7 +78,7 @@ function writeCall(part: ToolCallPart, index: number, client: ClientView): Block
   return []
 }
 
-/** All of a tool_use block but its input. */
+/** A tool_use block without its input. */
 export function callFields(
   call: Pick<ToolCallPart, 'callId' | 'name'>,
   index: number,
@@ -88,7 +88,7 @@ export function callFields(
   return { type: 'tool_use', id, name: call.name }
 }
 
-/** Undefined for a function's arguments that are no JSON object. */
+/** Undefined if a function's arguments are not a JSON object. */
 function inputOf({ kind, input: text }: ToolCallPart): Record<string, unknown> | undefined {
   if (kind === 'custom') return { input: text }
   if (text.trim() === '') return {}
@@ -98,11 +98,11 @@ function inputOf({ kind, input: text }: ToolCallPart): Record<string, unknown> |
 
 type Whole = Exclude<AssistantPart, { type: 'text' | 'refusal' | 'reasoning' | 'tool-call' }>
 
-/** Items of this API's own tools pass whole, pictures are text; nothing else that comes whole has a block. */
+/** Passes items of this API's own tools, and writes images as text. Other whole parts are losses. */
 export function writeWhole(part: Whole, client: ClientView): Block[] {
   if (part.type === 'hosted' && part.dialect === 'messages') return [part.item]
-  const picture = part.type === 'image' ? markdownImage(part.source, client.request) : undefined
-  if (picture !== undefined) return [{ type: 'text', text: picture }]
+  const markdown = part.type === 'image' ? markdownImage(part.source, client.request) : undefined
+  if (markdown !== undefined) return [{ type: 'text', text: markdown }]
   addLoss(client, part.type)
   return []
 }

@@ -107,7 +107,7 @@ describe('blocks', () => {
     expect(decodeAnswer(answer, REQUEST)).toEqual({ class: 'unknown', status: 200, detail })
   })
 
-  test('what is no block is left out', () => {
+  test('invalid blocks are left out', () => {
     expect(partsOf(null, 'text', 7, [], {}, { type: 3 })).toEqual([])
   })
 })
@@ -254,7 +254,7 @@ describe('complete in the neutral form', () => {
   })
 })
 
-test('nothing that JSON can say is an exception', () => {
+test('no JSON value throws', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.jsonValue(), fc.jsonValue(), (block, field, usage) => {
       const types = ['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use']

@@ -9,7 +9,6 @@ import { readTier, readUsage } from '../../usage.ts'
 import { type Block, isNamelessCall, readBlock } from './block-read.ts'
 import { readFinish } from './stop-reason.ts'
 
-/** An error body under 200, or something that is no message, is a failure. */
 export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure {
   if (isRecord(value) && (value.type === 'error' || value.error)) {
     return { ...readFailure(value, request, 'error_in_answer'), status: 200 }

@@ -5,10 +5,10 @@ import { fold } from '../../../core/neutral/fold.ts'
 import type { Finish } from '../../../core/neutral/types.ts'
 import {
   CALL,
+  decodeEvents,
+  decodeRaw,
   delta,
   end,
-  hear,
-  hearRaw,
   json,
   START,
   STOP,
@@ -19,7 +19,7 @@ import {
 } from './block-testing.ts'
 
 test('thinking, text and a call, piece by piece', () => {
-  const { parts, finished, done } = hear([
+  const { parts, finished, done } = decodeEvents([
     START,
     { type: 'ping' },
     start(0, { type: 'thinking', thinking: '', signature: '' }),
@@ -69,7 +69,7 @@ test('thinking, text and a call, piece by piece', () => {
 
 describe('the end', () => {
   const finishOf = (...events: object[]): Finish | undefined =>
-    fold(hear([START, ...events, STOP]).parts)?.finish
+    fold(decodeEvents([START, ...events, STOP]).parts)?.finish
 
   test.each<[object[], Finish]>([
     [[end('max_tokens')], { reason: 'length' }],
@@ -90,13 +90,13 @@ describe('the end', () => {
     ['text', [START, start(0, TEXT), text(0, 'x')]],
     ['a stop reason', [START, start(0, TEXT), text(0, 'x'), stop(0), end('end_turn')]],
   ])('without message_stop is cut, after %s', (_, events) => {
-    const heard = hear(events)
-    expect({ finished: heard.finished, done: heard.done }).toEqual({ finished: false, done: false })
-    expect(heard.parts.filter(({ type }) => type === 'finish')).toEqual([])
+    const decoded = decodeEvents(events)
+    expect({ finished: decoded.finished, done: decoded.done }).toEqual({ finished: false, done: false })
+    expect(decoded.parts.filter(({ type }) => type === 'finish')).toEqual([])
   })
 
-  test('nothing is read after message_stop', () => {
-    const { parts, failure } = hear([
+  test('events after message_stop are ignored', () => {
+    const { parts, failure } = decodeEvents([
       START,
       end('end_turn'),
       STOP,
@@ -110,7 +110,7 @@ describe('the end', () => {
   test('the tier of the start', () => {
     const message = { ...START.message, usage: { ...START.message.usage, service_tier: 'priority' } }
     const last = end('end_turn', { context_management: { applied_edits: [] } })
-    const { parts } = hear([{ ...START, message }, last, STOP])
+    const { parts } = decodeEvents([{ ...START, message }, last, STOP])
     expect(fold(parts)).toMatchObject({ tier: 'priority' })
   })
 })
@@ -120,39 +120,39 @@ describe('failures', () => {
     ['an error event', { type: 'error', error: { type: 'overloaded_error', message: 'secret' } }],
     ['an error without a type', { error: { type: 'overloaded_error', message: 'secret' } }],
   ])('%s', (_, event) => {
-    const heard = hear([START, start(0, TEXT), text(0, 'x'), event, text(0, 'y'), STOP])
-    expect(heard.failure).toMatchObject({ class: 'transient', detail: 'error_event' })
-    expect(heard.finished).toBe(false)
-    expect(heard.parts.at(-1)).toEqual({ type: 'text-delta', id: '0', text: 'x' })
-    expect(JSON.stringify(heard.failure)).not.toContain('secret')
+    const decoded = decodeEvents([START, start(0, TEXT), text(0, 'x'), event, text(0, 'y'), STOP])
+    expect(decoded.failure).toMatchObject({ class: 'transient', detail: 'error_event' })
+    expect(decoded.finished).toBe(false)
+    expect(decoded.parts.at(-1)).toEqual({ type: 'text-delta', id: '0', text: 'x' })
+    expect(JSON.stringify(decoded.failure)).not.toContain('secret')
   })
 
   test('an error event that is no JSON', () => {
-    expect(hearRaw([['error', 'oops']]).failure).toMatchObject({ detail: 'error_event' })
+    expect(decodeRaw([['error', 'oops']]).failure).toMatchObject({ detail: 'error_event' })
   })
 
   test.each(['content_block_delta', 'message_stop', ''])('a garbled event %j', (name) => {
-    const heard = hearRaw([
+    const decoded = decodeRaw([
       ['message_start', JSON.stringify(START)],
       [name, '{"type":"content_bl'],
       ['message_stop', JSON.stringify(STOP)],
     ])
-    expect(heard.failure).toMatchObject({ class: 'transient', detail: 'garbled_event' })
-    expect(heard.finished).toBe(false)
+    expect(decoded.failure).toMatchObject({ class: 'transient', detail: 'garbled_event' })
+    expect(decoded.finished).toBe(false)
   })
 })
 
 describe('framing', () => {
   const EVENTS = [START, start(0, TEXT), text(0, 'x'), stop(0), end('end_turn'), STOP]
-  const EXPECTED = hear(EVENTS).parts
+  const EXPECTED = decodeEvents(EVENTS).parts
 
   test('events without names', () => {
-    expect(hearRaw(EVENTS.map((data) => ['', JSON.stringify(data)])).parts).toEqual(EXPECTED)
+    expect(decodeRaw(EVENTS.map((data) => ['', JSON.stringify(data)])).parts).toEqual(EXPECTED)
   })
 
   test('data without types', () => {
     const bare = EVENTS.map(({ type, ...data }) => [type, JSON.stringify(data)] as const)
-    const { parts, finished } = hearRaw(bare)
+    const { parts, finished } = decodeRaw(bare)
     expect(fold(parts)).toEqual(fold(EXPECTED))
     expect(finished).toBe(true)
   })
@@ -167,13 +167,13 @@ describe('framing', () => {
       ['', ''],
     ] as const
     const events = EVENTS.flatMap((data) => [...between, [data.type, JSON.stringify(data)] as const])
-    const { parts, failure } = hearRaw(events)
+    const { parts, failure } = decodeRaw(events)
     expect(parts).toEqual(EXPECTED)
     expect(failure).toBeUndefined()
   })
 
   test('no message_start', () => {
-    expect(hear(EVENTS.slice(1)).parts.map(({ type }) => type)).toEqual([
+    expect(decodeEvents(EVENTS.slice(1)).parts.map(({ type }) => type)).toEqual([
       'start',
       'text-start',
       'text-delta',
@@ -195,7 +195,7 @@ test.each([
     { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'c' } },
   ],
 ])('%s: %j is lost content, so the stream is a failure', (detail, event) => {
-  const { failure, finished, parts } = hear([event, STOP])
+  const { failure, finished, parts } = decodeEvents([event, STOP])
   expect(failure).toEqual({ class: 'unknown', detail })
   expect(finished).toBe(false)
   expect(parts.some(({ type }) => type === 'finish')).toBe(false)
@@ -240,7 +240,7 @@ test('any order of anything: parts open before their deltas, and close', () => {
   })
   fc.assert(
     fc.property(fc.array(event, { maxLength: 30 }), (events) => {
-      const { parts, finished, failure } = hear([...events, STOP])
+      const { parts, finished, failure } = decodeEvents([...events, STOP])
       const open = new Set<string>()
       expect(finished).toBe(failure === undefined)
       if (finished) expect(parts.map(({ type }) => type).lastIndexOf('start')).toBe(0)

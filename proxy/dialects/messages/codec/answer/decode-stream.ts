@@ -1,4 +1,4 @@
-/** Reads the stream of a message: content blocks become parts as they come. */
+/** Reads the stream of a message, and emits content blocks as parts while they arrive. */
 import type { UpstreamFailure } from '../../../../errors.ts'
 import type { ParsedRequest, StreamDecoder } from '../../../core/dialect.ts'
 import { readFailure } from '../../../core/errors/read.ts'
@@ -10,7 +10,7 @@ import { isNamelessCall } from './block-read.ts'
 import { OpenBlocks } from './block-read-stream.ts'
 import { readFinish } from './stop-reason.ts'
 
-/** Events that carry the answer; '' is an event without a name. One of them that is no JSON is lost content. */
+/** Events that carry the answer; '' is an event without a name. Content is lost if one of them is not JSON. */
 const OF_ANSWER = new Set([
   '',
   'message_start',
@@ -33,7 +33,7 @@ class MessagesStreamDecoder implements StreamDecoder {
   readonly #request: ParsedRequest
   readonly #blocks: OpenBlocks
   #begun = false
-  /** Of message_start and each message_delta, as they were. */
+  /** The upstream's objects in message_start and each message_delta, merged. */
   #usage: unknown
   #stop: Record<string, unknown> = {}
 
@@ -115,7 +115,7 @@ class MessagesStreamDecoder implements StreamDecoder {
       ...(typeof message.model === 'string' && { model: message.model }),
       ...(usage !== undefined && { usage }),
     })
-    // A call that a tool of the vendor's made is told whole at the start.
+    // A call made by one of the vendor's tools arrives whole in message_start.
     const content: unknown[] = Array.isArray(message.content) ? message.content : []
     for (const block of content.filter(isRecord)) {
       this.#startBlock('first', block)

@@ -34,7 +34,7 @@ test('a message from another dialect', () => {
     id: 'msg_X1',
     type: 'message',
     role: 'assistant',
-    model: 'asked',
+    model: 'client-model',
     content: [
       { type: 'thinking', thinking: 'T2\n\nT3', signature: 'slc1.encrypted.ENC' },
       { type: 'text', text: 'Hi' },
@@ -260,7 +260,7 @@ describe('usage', () => {
     ['priority', { service_tier: 'priority' }, []],
     ['fast', { speed: 'fast' }, []],
     ['flex', {}, ['service_tier']],
-  ])('tells the tier %s', (tier, expected, losses) => {
+  ])('writes the tier %s', (tier, expected, losses) => {
     const written = write({ ...answerOf(), tier })
     expect(written.message.usage).toEqual({ input_tokens: 7, output_tokens: 0, ...expected })
     expect(written.losses).toEqual(losses)

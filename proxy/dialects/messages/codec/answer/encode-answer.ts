@@ -5,7 +5,7 @@ import { writePart } from './block-write.ts'
 import { writeCounts } from './message-counts.ts'
 import { writeFinish } from './stop-reason.ts'
 
-/** Fields that only this vendor's own answers fill. */
+/** Fields that only this vendor's upstreams set. */
 export const NOTHING = { container: null, diagnostics: null }
 
 export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {

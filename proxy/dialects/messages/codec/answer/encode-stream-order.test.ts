@@ -3,21 +3,21 @@ import { describe, expect, test } from 'vitest'
 import { type Message, readMessagesStream } from '../../../../../test/conformance/dialects/strict-messages.ts'
 import { fold } from '../../../core/neutral/fold.ts'
 import type { AssistantPart, Carrier, StreamPart } from '../../../core/neutral/types.ts'
-import { call, dataOf, hear, newClient, say, tell } from './block-testing.ts'
+import { call, dataOf, decodeEvents, encodeParts, newClient, textParts } from './block-testing.ts'
 import { encodeStream } from './encode-stream.ts'
 
 const START: StreamPart = { type: 'start' }
 const FINISH: StreamPart = { type: 'finish', finish: { reason: 'stop' } }
 
-/** The message that a client makes of these parts between start and finish. */
-function heard(...parts: StreamPart[]): Message {
+/** The message that a client reads from these parts between start and finish. */
+function decoded(...parts: StreamPart[]): Message {
   const calls = parts.some(({ type }) => type === 'tool-call-start')
   const finish: StreamPart = { type: 'finish', finish: { reason: calls ? 'tool-calls' : 'stop' } }
-  return readMessagesStream(tell([START, ...parts, finish]).text)
+  return readMessagesStream(encodeParts([START, ...parts, finish]).text)
 }
 
 describe('parts at the same time', () => {
-  test('stand one after another, the first as it comes', () => {
+  test('follow one another, the first as it arrives', () => {
     const client = newClient()
     const encoder = encodeStream(client)
     const [startA, ...restA] = call('a', '{"a"', ':1}') as [StreamPart, ...StreamPart[]]
@@ -41,7 +41,7 @@ describe('parts at the same time', () => {
 
   test('a part that ended while it was held is written whole', () => {
     const [first, ...rest] = call('a', '{}') as [StreamPart, ...StreamPart[]]
-    const { content } = heard(first, ...call('b', '{"b":2}'), ...say('t', 'x'), ...rest)
+    const { content } = decoded(first, ...call('b', '{"b":2}'), ...textParts('t', 'x'), ...rest)
     expect(content).toEqual([
       { type: 'tool_use', id: 'call_a', name: 'f', input: {} },
       { type: 'tool_use', id: 'call_b', name: 'f', input: { b: 2 } },
@@ -50,7 +50,7 @@ describe('parts at the same time', () => {
   })
 
   test('parts that never end are closed by the finish', () => {
-    const { content } = heard(...call('a', '{"a":1}').slice(0, -1), ...call('b', '{"b":2}').slice(0, -1))
+    const { content } = decoded(...call('a', '{"a":1}').slice(0, -1), ...call('b', '{"b":2}').slice(0, -1))
     expect(content).toEqual([
       { type: 'tool_use', id: 'call_a', name: 'f', input: { a: 1 } },
       { type: 'tool_use', id: 'call_b', name: 'f', input: { b: 2 } },
@@ -58,7 +58,7 @@ describe('parts at the same time', () => {
   })
 })
 
-// Generated streams: parts that begin in order, whose pieces come in any order that the neutral form allows.
+// Generated streams: parts that begin in order, whose deltas arrive in any order that the neutral form allows.
 
 interface Lane {
   id: string
@@ -67,7 +67,7 @@ interface Lane {
   block: object | undefined
 }
 
-/** A text in pieces. */
+/** A text in several deltas. */
 const pieces = (text: fc.Arbitrary<string>): fc.Arbitrary<string[]> =>
   fc.tuple(text, fc.array(fc.nat({ max: 30 }), { maxLength: 4 })).map(([whole, cuts]) => {
     const at = [0, ...cuts.filter((cut) => cut <= whole.length).sort((a, b) => a - b), whole.length]
@@ -79,7 +79,7 @@ const anyInput = fc.dictionary(fc.string({ maxLength: 3 }), fc.jsonValue({ maxDe
 
 const textLane = fc.tuple(fc.uuid(), pieces(anyText)).map(([id, texts]): Lane => {
   const text = texts.join('')
-  return { id, parts: say(id, ...texts), block: text === '' ? undefined : { type: 'text', text } }
+  return { id, parts: textParts(id, ...texts), block: text === '' ? undefined : { type: 'text', text } }
 })
 const callLane = fc
   .tuple(
@@ -110,7 +110,7 @@ const reasoningLane = fc
     }
   })
 
-/** Merges lanes: each pick takes the next piece of an open lane, or opens the next one. */
+/** Merges lanes: each pick takes the next part of an open lane, or opens the next one. */
 function merge(lanes: readonly Lane[], picks: readonly number[]): StreamPart[] {
   const merged: StreamPart[] = []
   const waiting = lanes.map(({ parts }) => [...parts])
@@ -125,7 +125,7 @@ function merge(lanes: readonly Lane[], picks: readonly number[]): StreamPart[] {
   return [...merged, ...open.flat(), ...waiting.flat()]
 }
 
-test('whatever comes at the same time, a strict reader sees the blocks in their order', () => {
+test('a strict reader sees the blocks of overlapping parts in order', () => {
   const lane = fc.oneof(textLane, callLane, reasoningLane)
   const lanes = fc.uniqueArray(lane, { selector: ({ id }) => id, maxLength: 6 })
   fc.assert(
@@ -135,11 +135,11 @@ test('whatever comes at the same time, a strict reader sees the blocks in their 
       expect(begun).toEqual(given.map(({ id }) => id))
       const calls = given.some(({ parts }) => parts[0]?.type === 'tool-call-start')
       const finish: StreamPart = { type: 'finish', finish: { reason: calls ? 'tool-calls' : 'stop' } }
-      const { text } = tell([START, ...order, finish])
+      const { text } = encodeParts([START, ...order, finish])
       const { content } = readMessagesStream(text)
       expect(content).toEqual(given.map(({ block }) => block).filter((block) => block !== undefined))
-      // What a messages upstream says so is read as the same parts again.
-      const parts: AssistantPart[] = fold(hear(dataOf(text)).parts)?.parts ?? []
+      // The decoder reads the encoded stream as the same parts.
+      const parts: AssistantPart[] = fold(decodeEvents(dataOf(text)).parts)?.parts ?? []
       expect(parts.map(({ type }) => type)).toEqual(
         content.map(
           ({ type }) => ({ text: 'text', thinking: 'reasoning', tool_use: 'tool-call' })[String(type)],
@@ -156,6 +156,6 @@ test('of a hundred thousand parts that are open at once each is found at once', 
   for (const id of ids) encoder.part({ type: 'tool-call-start', id, callId: id, name: 'f', kind: 'function' })
   for (const id of ids) encoder.part({ type: 'tool-call-end', id })
   encoder.part({ type: 'finish', finish: { reason: 'tool-calls' } })
-  // Numbers, as a difference of so many lines takes minutes to print.
+  // Numbers only: a diff of so many lines takes minutes to print.
   expect(encoder.take().match(/^event: content_block_stop$/gm)?.length).toBe(ids.length)
 })

@@ -3,7 +3,7 @@ import { zeroUsage } from '../../../../../contract/usage.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import { fold } from '../../../core/neutral/fold.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
-import { dataOf, ERROR, hear, newClient, say, tell } from './block-testing.ts'
+import { dataOf, decodeEvents, ERROR, encodeParts, newClient, textParts } from './block-testing.ts'
 import { encodeStream } from './encode-stream.ts'
 
 const START: StreamPart = { type: 'start' }
@@ -11,12 +11,12 @@ const FINISH: StreamPart = { type: 'finish', finish: { reason: 'stop' } }
 
 test('the stream of the protocol, event by event', () => {
   const usage = { ...zeroUsage(), input: 50, cachedInput: 40, cacheWrite: 10 }
-  const { text, losses } = tell([
+  const { text, losses } = encodeParts([
     { type: 'start', id: 'chatcmpl-7', model: 'up', usage },
     { type: 'reasoning-start', id: 'r' },
     { type: 'reasoning-delta', id: 'r', text: 'T2', paragraph: 0 },
     { type: 'reasoning-end', id: 'r', carrier: { dialect: 'messages', kind: 'signature', value: 'SIG2' } },
-    ...say('t', 'Hi'),
+    ...textParts('t', 'Hi'),
     { type: 'tool-call-start', id: 'c', callId: 'call_9', name: 'get_weather', kind: 'function' },
     { type: 'tool-call-delta', id: 'c', text: '{"city":"Oslo"}' },
     { type: 'tool-call-end', id: 'c' },
@@ -32,7 +32,7 @@ test('the stream of the protocol, event by event', () => {
         id: 'msg_X1',
         type: 'message',
         role: 'assistant',
-        model: 'asked',
+        model: 'client-model',
         content: [],
         stop_reason: null,
         stop_sequence: null,
@@ -85,7 +85,7 @@ test('the stream of the protocol, event by event', () => {
 
 describe('usage', () => {
   const usageAt = (parts: StreamPart[], event: 'message_start' | 'message_delta'): unknown => {
-    const data = dataOf(tell(parts).text).find(({ type }) => type === event) ?? {}
+    const data = dataOf(encodeParts(parts).text).find(({ type }) => type === event) ?? {}
     return isRecord(data.message) ? data.message.usage : data.usage
   }
 
@@ -166,8 +166,8 @@ describe('complete in the neutral form', () => {
   ]
 
   test('the second reading is the first', () => {
-    const first = hear(events).parts
-    const second = hear(dataOf(tell(first).text)).parts
+    const first = decodeEvents(events).parts
+    const second = decodeEvents(dataOf(encodeParts(first).text)).parts
     const answer = fold(first)
     // A block without content is left out.
     expect(answer?.parts[0]).toEqual({ type: 'text', text: '' })

@@ -3,7 +3,7 @@ import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { errorEvent } from '../../error.ts'
-import { BlockWriter, type PiecePart } from './block-write-stream.ts'
+import { type BlockPart, BlockWriter } from './block-write-stream.ts'
 import { NOTHING } from './encode-answer.ts'
 import { writeCounts, writeFirstCounts } from './message-counts.ts'
 import { writeFinish } from './stop-reason.ts'
@@ -16,16 +16,16 @@ export function encodeStream(client: ClientView): StreamEncoder {
 }
 
 /**
- * Blocks stand strictly one after another: of parts that are open at the same time the first is written as it comes,
- * and what comes of the others is held until it is their turn.
+ * Blocks must not overlap: of the open parts the first is written as it arrives, and the others are held until it is
+ * their turn.
  */
 class MessagesStreamEncoder implements StreamEncoder {
   readonly #client: ClientView
   readonly #writer: BlockWriter
-  /** The part that is written as it comes. */
+  /** The part that is written as it arrives. */
   #current: string | undefined
-  /** What came of parts that began and are not all written, by id and in order; the current one is the first. */
-  readonly #waiting = new Map<string, PiecePart[]>()
+  /** Unwritten fragments of the parts that have begun, by id and in order; the current part is the first. */
+  readonly #waiting = new Map<string, BlockPart[]>()
 
   constructor(client: ClientView) {
     this.#client = client
@@ -48,7 +48,7 @@ class MessagesStreamEncoder implements StreamEncoder {
     return errorEvent(error, requestId).toString()
   }
 
-  #hold(part: PiecePart): void {
+  #hold(part: BlockPart): void {
     const held = this.#waiting.get(part.id)
     if (held !== undefined) held.push(part)
     else if (part.type === 'whole' || part.type.endsWith('-start')) {
@@ -57,14 +57,14 @@ class MessagesStreamEncoder implements StreamEncoder {
     }
   }
 
-  /** The current part has ended. */
+  /** Removes the current part, which has ended, and continues with the next. */
   #next(): void {
     if (this.#current !== undefined) this.#waiting.delete(this.#current)
     this.#current = undefined
     this.#writeHeld()
   }
 
-  /** Writes what is held, up to the first part that is still open, which is the current one from now on. */
+  /** Writes held parts up to the first that is still open, which becomes the current one. */
   #writeHeld(): void {
     for (const [id, held] of this.#waiting) {
       let ended = false

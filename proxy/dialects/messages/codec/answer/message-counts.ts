@@ -1,9 +1,9 @@
-/** The `usage` objects that a client gets; the tier stands in them too. */
+/** The `usage` objects for clients, which include the tier. */
 import { totalInput, type Usage } from '../../../../../contract/usage.ts'
 import type { ClientView } from '../../../core/dialect.ts'
 import { writeUsage } from '../../usage.ts'
 
-/** The `usage` object of a whole answer. What the upstream did not tell is estimated, because clients require it. */
+/** The `usage` object of a whole answer. Estimates the input if the upstream did not report usage: clients require it. */
 export function writeCounts(usage: Usage | undefined, tier: string | undefined, client: ClientView): object {
   const counts =
     usage === undefined ? { input_tokens: inputEstimate(client), output_tokens: 0 } : writeUsage(usage)
@@ -11,8 +11,8 @@ export function writeCounts(usage: Usage | undefined, tier: string | undefined, 
 }
 
 /**
- * The `usage` object of message_start. Clients show the input as the fill of the context window, so it is never 0;
- * the output of a stream that begins is 1, as this API has it.
+ * The `usage` object of message_start. The input is never 0, because clients show it as the size of the context. The
+ * output is at least 1, as in this API's own streams.
  */
 export function writeFirstCounts(usage: Usage | undefined, client: ClientView): object {
   if (usage === undefined || totalInput(usage) === 0) {

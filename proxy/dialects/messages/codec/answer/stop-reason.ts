@@ -1,4 +1,4 @@
-/** Why a message stopped, in this dialect's words and in the neutral ones. */
+/** Maps this dialect's stop reasons to the neutral ones and back. */
 
 import { isRecord } from '../../../core/json/value.ts'
 import type { Finish } from '../../../core/neutral/types.ts'
@@ -13,18 +13,18 @@ const REASONS = new Map<unknown, Finish['reason']>([
   ['compaction', 'length'],
   ['refusal', 'content-filter'],
 ])
-/** Words that say no more than the neutral reason does. */
+/** Words that are no more precise than the neutral reason. */
 const PLAIN = new Set(['end_turn', 'stop_sequence', 'tool_use', 'max_tokens', 'refusal'])
 
 /**
- * `message` is a whole message or the `delta` of a message_delta. A stop beside tool calls is `tool-calls`, whatever
- * the upstream said, and an unknown word is a stop.
+ * `message` is a whole message or the `delta` of a message_delta. A stop with tool calls is `tool-calls`, whatever the
+ * upstream reported, and an unknown word is a stop.
  */
 export function readFinish(message: Record<string, unknown>, hasCalls: boolean): Finish {
   const { stop_reason: word, stop_sequence: sequence, stop_details: details } = message
-  const said = REASONS.get(word) ?? 'stop'
-  const stopped = said === 'stop' || said === 'tool-calls'
-  const reason = stopped ? (hasCalls ? 'tool-calls' : 'stop') : said
+  const reported = REASONS.get(word) ?? 'stop'
+  const stopped = reported === 'stop' || reported === 'tool-calls'
+  const reason = stopped ? (hasCalls ? 'tool-calls' : 'stop') : reported
   const explanation = isRecord(details) ? details.explanation : undefined
   return {
     reason,
@@ -34,7 +34,7 @@ export function readFinish(message: Record<string, unknown>, hasCalls: boolean):
   }
 }
 
-/** The three stop fields. `refused`: the answer holds a refusal in words, which only the stop reason can tell. */
+/** The three stop fields. `refused`: the answer has a refusal as text, so the stop reason must report it. */
 export function writeFinish(finish: Finish, refused: boolean): Record<string, unknown> {
   const word = refused && finish.reason === 'stop' ? 'refusal' : wordOf(finish)
   const { explanation } = finish

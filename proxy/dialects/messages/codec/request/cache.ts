@@ -6,14 +6,14 @@ import { inside } from '../../../core/neutral/keep.ts'
 import type { CacheMark, Extended, Names } from '../../../core/neutral/types.ts'
 import type { Writer } from './writer.ts'
 
-/** The API takes no more in one request. */
+/** The API's limit for one request. */
 const MAX_MARKS = 4
-/** Where most marks stand. */
+/** The position of most marks. */
 const USUAL_PLACE = 'messages.content'
 
 interface Read {
   mark: { cache?: CacheMark; names?: Names }
-  /** A kind or a lifetime that is not known, and fields that are not. */
+  /** A mark with an unknown type or lifetime, or the unknown fields of a mark. */
   lost: Fields
 }
 
@@ -31,10 +31,10 @@ export function readCache(owner: Fields, path: string, at: string = USUAL_PLACE)
   return { mark: { cache: ttl === undefined ? {} : { ttl }, ...names }, lost }
 }
 
-/** The mark as this API writes it; it has two lifetimes, so that those of others become the nearest one. */
+/** The mark in this API, which has two lifetimes: others become the nearest one. */
 export function writeCache({ ttl }: CacheMark, owner: Extended, writer: Writer): Fields {
   const name = writer.name('cacheMark', owner)
-  if (ttl === '30m' || ttl === '12h') writer.tell(`${name}.ttl`)
+  if (ttl === '30m' || ttl === '12h') writer.addLoss(`${name}.ttl`)
   const own = ttl === '30m' ? '5m' : ttl === '12h' ? '1h' : ttl
   const mark = { type: 'ephemeral', ...(own !== undefined && { ttl: own }) }
   writer.marks.set(mark, name)
@@ -42,14 +42,14 @@ export function writeCache({ ttl }: CacheMark, owner: Extended, writer: Writer):
 }
 
 /**
- * Takes the earliest marks away until no more are left than the API takes: the last ones cover the longest prefix.
- * `body` is a request that was just made; its own objects are changed.
+ * Removes the earliest marks above the API's limit; the last ones cover the longest prefix. Changes `body`, a request
+ * that was just encoded.
  */
 export function limitMarks({ tools, system, messages }: Fields, writer: Writer): void {
   const marked: Fields[] = []
   for (const part of [tools, system, messages]) collect(part, marked)
   for (const block of marked.slice(0, -MAX_MARKS)) {
-    writer.tell(writer.marks.get(block.cache_control) ?? writer.name('cacheMark'))
+    writer.addLoss(writer.marks.get(block.cache_control) ?? writer.name('cacheMark'))
     delete block.cache_control
   }
 }

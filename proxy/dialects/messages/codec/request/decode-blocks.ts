@@ -1,4 +1,4 @@
-/** Content blocks of a request as parts of the neutral form. */
+/** Converts content blocks of a request to parts of the neutral form. */
 
 import { booleanAt, listAt, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
@@ -30,7 +30,7 @@ export function decodeText(block: Fields, path: string, at: string): TextPart {
   return { type: 'text', text, ...mark, ...keep(here(at), block, ['type', 'text', 'cache_control'], lost) }
 }
 
-/** A block of a user message, or of a system one. */
+/** Decodes a block of a user or system message. */
 export function decodeUserBlock(block: Fields, path: string, at = AT): UserPart {
   switch (block.type) {
     case 'text':
@@ -46,7 +46,6 @@ export function decodeUserBlock(block: Fields, path: string, at = AT): UserPart 
   }
 }
 
-/** A block of an assistant message. */
 export function decodeAssistantBlock(block: Fields, path: string, envelopes: Envelopes): AssistantPart {
   switch (block.type) {
     case 'text':
@@ -62,7 +61,7 @@ export function decodeAssistantBlock(block: Fields, path: string, envelopes: Env
     case 'document':
       return decodeDocument(block, path, AT)
     case 'compaction':
-      // The summary of all that came before: no model can do without it.
+      // The summary of the conversation so far: without it, a model of another dialect loses the history.
       return typeof block.content === 'string' ? flattened(block.content, block, AT) : hosted(block)
     default:
       return hosted(block)
@@ -112,7 +111,7 @@ function decodeToolUse(block: Fields, path: string): ToolCallPart {
   }
 }
 
-/** A block without a signature is of an upstream that needs none. */
+/** A block without a signature comes from an upstream that requires none. */
 function decodeThinking(block: Fields, path: string, envelopes: Envelopes): ReasoningPart {
   const text = stringAt(block.thinking, `${path}.thinking`)
   const signature = optional(block.signature, `${path}.signature`, stringAt) ?? ''
@@ -170,7 +169,7 @@ function decodeDocument(block: Fields, path: string, at: string): FilePart | Hos
   return { type: 'file', source: read.source, ...named, ...marked, ...ext }
 }
 
-/** Undefined for a kind of source that is not known. */
+/** Undefined for an unknown kind of source. */
 function readSource(given: Fields, path: string): { source: Media; lost: Fields } | undefined {
   const read = (source: Media, ...typed: string[]) => ({
     source,
@@ -203,7 +202,7 @@ function readSource(given: Fields, path: string): { source: Media; lost: Fields 
   }
 }
 
-/** A result of a search that the client made: other dialects read it as text. */
+/** Decodes a result of the client's own search, which other dialects get as text. */
 function decodeSearchResult(block: Fields, path: string, at: string): TextPart | HostedPart {
   const title = optional(block.title, `${path}.title`, stringAt) ?? ''
   const source = optional(block.source, `${path}.source`, stringAt) ?? ''
@@ -213,7 +212,7 @@ function decodeSearchResult(block: Fields, path: string, at: string): TextPart |
   return { ...part, ...readCache(block, path, at).mark }
 }
 
-/** Text of a string or of a list of text blocks; undefined for anything else. */
+/** The text of a string or of a list of text blocks; undefined for anything else. */
 function plainText(content: unknown): string | undefined {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return undefined
@@ -223,14 +222,14 @@ function plainText(content: unknown): string | undefined {
   return texts.every((text) => typeof text === 'string') ? texts.join('\n\n') : undefined
 }
 
-/** With the place where a picture or a file stands, if it is not the usual one. */
+/** Adds the position of an image or a file, if it is not the usual one. */
 function placed<T extends Extended>(kind: 'image' | 'file', marked: T, at: string): T {
   if (at === AT) return marked
   const name = kind === 'file' ? { 'file.name': `${at}.title` } : {}
   return { ...marked, names: { ...marked.names, ...name, [kind]: `${at}.source` } }
 }
 
-/** What a block says, as text; the loss of the block itself is told. */
+/** The text of a block. The block itself is reported as a loss. */
 function flattened(text: string, block: Fields, at: string): TextPart {
   const dot = at.lastIndexOf('.')
   const fields = { [at.slice(dot + 1)]: block }

@@ -35,7 +35,7 @@ describe('the neutral form', () => {
     expect(decode({ thinking: { type: 'disabled' } }).reasoning).toEqual({ thinking: 'off' })
   })
 
-  test('results are a turn before what else the user says', () => {
+  test('results are a turn before the rest of the user message', () => {
     const { turns } = decode(
       user(
         { type: 'text', text: 'Go on' },

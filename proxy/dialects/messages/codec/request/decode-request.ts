@@ -1,4 +1,4 @@
-/** A messages request in the neutral form. */
+/** Decodes a messages request into the neutral form. */
 import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
 import type { ParsedRequest } from '../../../core/dialect.ts'
 import {
@@ -38,7 +38,7 @@ const TYPED = [
   'service_tier',
   'speed',
 ]
-/** How `output_config.format` was called before. */
+/** The older names of `output_config.format`. */
 const OLD_FORMAT = { format: 'output_format', 'format.schema': 'output_format.schema' }
 const OWN_EFFORTS = EFFORTS.filter((effort) => effort !== 'none' && effort !== 'minimal')
 const THINKING_FIELDS = ['type', 'budget_tokens', 'display']
@@ -46,7 +46,7 @@ const THINKING_FIELDS = ['type', 'budget_tokens', 'display']
 export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): ModelRequest {
   const body = parseWithInputs(parsed.body.toString('utf8'), 'messages')
   if (!isRecord(body)) throw refusal('messages', 'must be part of a JSON object')
-  /** Fields at the top that are typed, and say more than that. */
+  /** Top-level fields that are typed only in part. */
   const more = noFields()
   const system = decodeSystem(body.system)
   const turns = decodeTurns(body.messages, envelopes)
@@ -83,7 +83,7 @@ export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): Mode
   }
 }
 
-/** Speed goes before the tier: both name what is paid for, and only one can be typed. */
+/** Speed takes precedence over the tier: both set the price, and the neutral form has only one field. */
 function decodeTier(body: Fields, more: Fields): string | undefined {
   const { service_tier: given, speed } = body
   const tier = given === 'standard_only' ? 'default' : given === 'auto' ? 'auto' : undefined
@@ -100,7 +100,6 @@ function decodeUser(value: unknown, more: Fields): string | undefined {
   return optional(metadata.user_id, 'metadata.user_id', stringAt)
 }
 
-/** `output_format` is the old name of `output_config.format`. */
 function decodeOutputConfig(
   body: Fields,
   more: Fields,

@@ -1,4 +1,4 @@
-/** Requests of clients of this dialect, and what they are in the neutral form and back. */
+/** Requests of this dialect's clients, decoded and encoded. */
 import { describe, expect, test } from 'vitest'
 import { featuresOf } from '../../../../../contract/profiles.ts'
 import { completenessOfRequest } from '../../../../../test/conformance/dialects/laws.ts'
@@ -43,10 +43,10 @@ export const TOOL = { name: 't', input_schema: { type: 'object' } }
 export const CACHE = { cache_control: { type: 'ephemeral', ttl: '1h' } }
 export const PNG = { type: 'base64', media_type: 'image/png', data: 'AAAA' }
 
-/** A legal body, and what another dialect is told that it cannot have. */
+/** A valid body, and its losses in another dialect. */
 export type Legal = [name: string, fields: object, lost: string[]]
 
-/** Tests that each body is complete in the neutral form, and what becomes of it elsewhere. */
+/** Tests that each body is complete in the neutral form, and its losses in another dialect. */
 export function testCompleteness(legal: Legal[]): void {
   describe.each(legal)('%s', (_, fields, lost) => {
     test('is complete in the neutral form', () => {
@@ -54,7 +54,7 @@ export function testCompleteness(legal: Legal[]): void {
       completenessOfRequest('messages', { model: 'm', max_tokens: 10, messages, ...fields })
     })
 
-    test('tells another dialect what it cannot have', () => {
+    test('loses only these fields in another dialect', () => {
       expect(lossesElsewhere(decode(fields))).toEqual(lost)
     })
 

@@ -1,4 +1,4 @@
-/** Tools and the choice among them, as the neutral form has them. */
+/** Decodes tools and the tool choice into the neutral form. */
 
 import {
   booleanAt,
@@ -18,7 +18,7 @@ const HERE = { dialect: 'messages', at: 'tools' } as const
 const FUNCTION_FIELDS = ['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']
 const SEARCH_FIELDS = ['type', 'name', 'allowed_domains', 'user_location']
 const CHOICES = ['auto', 'any', 'tool', 'none'] as const
-/** Stands in a client's list for tools that are not loaded: it can be called at its own vendor alone. */
+/** A client's placeholder for tools that are not loaded, which only its own vendor understands. */
 const PLACEHOLDER = 'DeferredToolPlaceholder'
 
 export function decodeTools(value: unknown): Tool[] {
@@ -66,7 +66,7 @@ function decodeWebSearch(tool: Fields, path: string): WebSearchTool {
   }
 }
 
-/** `tool_choice` with its flag against parallel calls. `more` gets the rest of it. */
+/** Decodes `tool_choice`, with its flag against parallel calls. Adds its other fields to `more`. */
 export function decodeToolChoice(
   value: unknown,
   tools: readonly Tool[],
@@ -86,7 +86,7 @@ export function decodeToolChoice(
   return { toolChoice: chosenTool(name, choice, tools), ...parallel }
 }
 
-/** A tool is forced by its name, whoever runs it. */
+/** A choice forces a tool by its name, whether the client or the vendor runs it. */
 function chosenTool(name: string, choice: Fields, tools: readonly Tool[]): ToolChoice {
   for (const tool of tools) {
     if (tool.type === 'web-search' && name === 'web_search') return { type: 'web-search' }

@@ -1,4 +1,4 @@
-/** The system prompt and the messages of a request as turns. */
+/** Decodes the system prompt and the messages of a request as turns. */
 
 import { listAt, oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
@@ -7,10 +7,10 @@ import type { Envelopes, SystemTurn, TextPart, Turn } from '../../../core/neutra
 import { decodeAssistantBlock, decodeText, decodeToolResult, decodeUserBlock } from './decode-blocks.ts'
 
 const ROLES = ['user', 'assistant', 'system'] as const
-/** A note of a client about itself. It changes with each build, so it would spoil every prompt cache elsewhere. */
+/** A client's note about itself. It changes with each build, so it would defeat other vendors' prompt caches. */
 const BILLING_NOTE = 'x-anthropic-billing-header:'
 
-/** The `system` field as a turn, when it says anything. */
+/** The `system` field as a turn; undefined when it is empty. */
 export function decodeSystem(system: unknown): SystemTurn | undefined {
   if (system === undefined || system === null || system === '') return undefined
   if (typeof system === 'string')
@@ -50,7 +50,7 @@ export function decodeTurns(messages: unknown, envelopes: Envelopes): Turn[] {
   })
 }
 
-/** Results of calls are a turn of their own; what else the message says follows it. */
+/** Puts results of calls into a turn of their own, followed by the rest of the message. */
 function userTurns(blocks: { block: Fields; path: string }[], ext: Pick<Turn, 'ext'>): Turn[] {
   const results = blocks.filter(({ block }) => block.type === 'tool_result')
   const parts = blocks

@@ -10,7 +10,7 @@ describe('content', () => {
   }
   const PNG_BYTES = 'iVBORw0KGgoAAAAA'
 
-  test('images are what their bytes say', () => {
+  test('images have the type of their bytes', () => {
     const { blocks } = content(
       { type: 'image', source: { kind: 'data', mediaType: 'image/jpeg', base64: PNG_BYTES } },
       { type: 'image', source: { kind: 'data', mediaType: 'image/jpg', base64: 'AAAA' }, detail: 'auto' },
@@ -40,7 +40,7 @@ describe('content', () => {
     expect(losses).toEqual([])
   })
 
-  test('text of another type is plain text, and that is told', () => {
+  test('text of another type becomes plain text, with a loss', () => {
     const { blocks, losses } = content({
       type: 'file',
       source: { kind: 'data', mediaType: 'text/csv', base64: 'YSxi' },
@@ -51,7 +51,7 @@ describe('content', () => {
     expect(losses).toEqual(['messages.content.file'])
   })
 
-  test('what a model cannot have said is dropped, and a refusal is text', () => {
+  test('parts that a model cannot write are dropped, and a refusal is text', () => {
     const { body, losses } = encode({
       turns: [
         text('Q'),

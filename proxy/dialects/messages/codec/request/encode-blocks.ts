@@ -1,4 +1,4 @@
-/** Parts of the neutral form as content blocks. */
+/** Converts parts of the neutral form to content blocks. */
 import { GatewayError } from '../../../../errors.ts'
 import { parseArguments } from '../../../core/json/exact.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
@@ -21,7 +21,7 @@ import type { Writer } from './writer.ts'
 
 const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
 const PDF = 'application/pdf'
-/** What each dialect calls the input of a call. */
+/** Each dialect's name for the input of a call. */
 const INPUT_NAMES = {
   chat: 'messages.tool_calls.function.arguments',
   responses: 'input.arguments',
@@ -29,7 +29,7 @@ const INPUT_NAMES = {
   images: 'prompt',
 } as const
 
-/** Undefined for what has no block: empty text, and what is dropped with a loss. */
+/** Undefined for empty text, and for a part that is dropped as a loss. */
 export function encodeUserPart(part: UserPart, writer: Writer): Fields | undefined {
   switch (part.type) {
     case 'text':
@@ -39,13 +39,13 @@ export function encodeUserPart(part: UserPart, writer: Writer): Fields | undefin
     case 'file':
       return encodeFile(part, writer)
     case 'audio':
-      throw writer.refuse('audio', 'is audio, which this model cannot hear', part)
+      throw writer.refuse('audio', 'is audio, which this model does not support', part)
     case 'hosted':
       return encodeHosted(part, writer)
   }
 }
 
-/** Like encodeUserPart, for the turn of a model. */
+/** Like encodeUserPart, for an assistant turn. */
 export function encodeAssistantPart(part: AssistantPart, writer: Writer): Fields | undefined {
   switch (part.type) {
     case 'text':
@@ -107,7 +107,7 @@ function encodeCall(part: ToolCallPart, writer: Writer): Fields {
   return { type: 'tool_use', id, name, input: value }
 }
 
-/** Thinking that this vendor did not sign is no thinking to it: a made-up signature would be refused. */
+/** Drops thinking that this vendor did not sign, because it would refuse the block. */
 function encodeReasoning(part: ReasoningPart, writer: Writer): Fields | undefined {
   const { texts, carrier } = part
   const thinking = texts.join('\n\n')

@@ -1,4 +1,4 @@
-/** Whatever another dialect's client says, the API must not find a fault with how it is said. */
+/** Every request from another dialect must be encoded to a valid body. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
@@ -68,7 +68,7 @@ test('messages alternate from a user’s to no assistant’s, and no text is emp
   )
 })
 
-test('what was written is read again as the same request, and written again in the same words', () => {
+test('an encoded request decodes to the same request, and encodes to the same body', () => {
   fc.assert(
     fc.property(foreign, features, (request, features) => {
       const body = encode(request, features)

@@ -14,7 +14,7 @@ import {
   user,
 } from './encode-testing.ts'
 
-test('the conversation of the protocol notes, as it comes from chat', () => {
+test('the conversation of the protocol notes, decoded from chat', () => {
   const { body, headers, losses } = encode({
     maxOutputTokens: 2000,
     reasoning: { effort: 'high' },
@@ -135,7 +135,7 @@ describe('scalars', () => {
       ['temperature', 'top_p'],
     ],
     ['stops of white space', { stop: ['a', ' \n', ''] }, {}, { stop_sequences: ['a'] }, ['stop']],
-    ['nothing but such stops', { stop: [' '] }, {}, { stop_sequences: undefined }, ['stop']],
+    ['only such stops', { stop: [' '] }, {}, { stop_sequences: undefined }, ['stop']],
     ['the default tier', { tier: 'default' }, {}, { service_tier: 'standard_only' }, []],
     ['any tier', { tier: 'auto' }, {}, { service_tier: 'auto' }, []],
     ['a slow tier', { tier: 'flex' }, {}, { service_tier: undefined, speed: undefined }, ['service_tier']],
@@ -156,7 +156,7 @@ describe('scalars', () => {
       {},
       ['frequency_penalty', 'metadata', 'presence_penalty', 'prompt_cache_key', 'seed', 'store', 'verbosity'],
     ],
-    ['nothing is stored anyway', { store: false }, {}, {}, []],
+    ['the API never stores', { store: false }, {}, {}, []],
     [
       'json without a schema',
       { format: { type: 'json' } },
@@ -218,7 +218,7 @@ describe('scalars', () => {
 })
 
 describe('structured output', () => {
-  test('without support the schema is asked for in words', () => {
+  test('without support the schema becomes an instruction', () => {
     const { body, losses } = encode(
       { format: { type: 'schema', schema: SCHEMA } },
       { structuredOutput: false },
@@ -228,7 +228,7 @@ describe('structured output', () => {
     expect(losses).toEqual(['response_format'])
   })
 
-  test('a schema that must change is told', () => {
+  test('a changed schema is a loss', () => {
     const { body, losses } = encode({
       format: { type: 'schema', description: 'd', schema: { type: 'object' } },
     })

@@ -1,4 +1,4 @@
-/** A request of the neutral form as messages writes it. */
+/** Encodes a neutral request for the messages API. */
 import type { EncodedRequest, EncodeTarget } from '../../../core/dialect.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
@@ -10,12 +10,12 @@ import { encodeConversation } from './encode-turns.ts'
 import { adaptSchema } from './json-schema.ts'
 import { type Writer, writerFor } from './writer.ts'
 
-const JSON_ALONE = 'Reply with JSON only, without any other text and without code fences.'
+const JSON_ONLY = 'Reply with JSON only, without any other text and without code fences.'
 
 export function encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest {
   const writer = writerFor(request, target)
-  refuse(request, writer)
-  loseWhatIsUnknown(request, writer)
+  refuseRequired(request, writer)
+  loseUnsupported(request, writer)
   const { system, messages } = encodeConversation(request.turns, writer)
   const depth = encodeDepth(request, messages, target.defaultMaxOutputTokens, writer)
   const format = encodeFormat(request, writer)
@@ -41,14 +41,14 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
   return { body, headers }
 }
 
-/** What nobody may drop. */
-function refuse({ choices, logprobs }: ModelRequest, writer: Writer): void {
+/** Throws for fields that must not be dropped. */
+function refuseRequired({ choices, logprobs }: ModelRequest, writer: Writer): void {
   if (choices !== undefined && choices > 1) throw writer.refuse('choices', 'must be 1 for this model')
   if (logprobs !== undefined) throw writer.refuse('logprobs', 'is not supported for this model')
 }
 
-/** Typed fields that this dialect does not have. That nothing is stored goes without saying. */
-function loseWhatIsUnknown(request: ModelRequest, writer: Writer): void {
+/** Records typed fields that this dialect does not have. `store: false` is no loss, because the API stores nothing. */
+function loseUnsupported(request: ModelRequest, writer: Writer): void {
   writer.loseIf('seed', request.seed)
   writer.loseIf('frequencyPenalty', request.frequencyPenalty)
   writer.loseIf('presencePenalty', request.presencePenalty)
@@ -58,7 +58,7 @@ function loseWhatIsUnknown(request: ModelRequest, writer: Writer): void {
   if (request.store === true) writer.lose('store')
 }
 
-/** A model that thinks by a budget takes no other temperature than 1, and no top_k. */
+/** A model with a thinking budget accepts only the temperature 1, and no top_k. */
 function encodeSampling(request: ModelRequest, thinking: Fields | undefined, writer: Writer): Fields {
   const { temperature, topP, topK } = request
   const out: Fields = {}
@@ -75,7 +75,7 @@ function encodeSampling(request: ModelRequest, thinking: Fields | undefined, wri
   return out
 }
 
-/** Stop sequences of white space alone are refused. */
+/** Drops stop sequences of white space only, which the API refuses. */
 function encodeStop({ stop = [] }: ModelRequest, writer: Writer): Fields {
   const kept = stop.filter((sequence) => sequence.trim() !== '')
   if (kept.length < stop.length) writer.lose('stop')
@@ -84,7 +84,7 @@ function encodeStop({ stop = [] }: ModelRequest, writer: Writer): Fields {
 
 interface Format {
   config: { format?: Fields }
-  /** Blocks that ask for what the model cannot be held to. */
+  /** Instructions for a format that the API does not enforce. */
   instructions: Fields[]
 }
 
@@ -92,7 +92,7 @@ function encodeFormat({ format }: ModelRequest, writer: Writer): Format {
   if (format === undefined) return { config: {}, instructions: [] }
   if (format.type === 'json') {
     writer.lose('format')
-    return { config: {}, instructions: [{ type: 'text', text: JSON_ALONE }] }
+    return { config: {}, instructions: [{ type: 'text', text: JSON_ONLY }] }
   }
   const { schema, name, description, strict } = format
   writer.loseIf('format.name', name)
@@ -100,7 +100,7 @@ function encodeFormat({ format }: ModelRequest, writer: Writer): Format {
   writer.loseIf('format.strict', strict)
   if (!writer.features.structuredOutput) {
     writer.lose('format')
-    const text = `${JSON_ALONE} It must match this JSON Schema:\n${JSON.stringify(schema)}`
+    const text = `${JSON_ONLY} It must match this JSON Schema:\n${JSON.stringify(schema)}`
     return { config: {}, instructions: [{ type: 'text', text }] }
   }
   const adapted = adaptSchema(schema)
@@ -108,7 +108,7 @@ function encodeFormat({ format }: ModelRequest, writer: Writer): Format {
   return { config: { format: { type: 'json_schema', schema: adapted.schema } }, instructions: [] }
 }
 
-/** A faster answer costs more, so it is asked for only where the channel allows it. */
+/** A faster answer costs more, so it is requested only if the channel allows it. */
 function encodeTier({ tier }: ModelRequest, writer: Writer): Fields {
   if (tier === undefined) return {}
   if (tier === 'default' || tier === '') return { service_tier: 'standard_only' }

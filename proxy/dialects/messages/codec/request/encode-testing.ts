@@ -1,4 +1,4 @@
-/** Requests of other dialects, and what the encoder makes of them. */
+/** Requests from other dialects, encoded for this one. */
 import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
 import type { AssistantPart, ModelRequest, Turn, UserPart } from '../../../core/neutral/types.ts'
 import { noLosses } from '../../../testing.ts'

@@ -156,7 +156,7 @@ describe('thinking', () => {
     expect(withIt.body.thinking).toEqual({ type: 'enabled', budget_tokens: 1024 })
   })
 
-  test('only what this vendor signed goes back to it', () => {
+  test('only thinking that this vendor signed goes back to it', () => {
     const { body, losses } = encode({
       turns: [
         text('Q'),

@@ -1,11 +1,11 @@
-/** How deep a model shall think, in the way that it understands. */
+/** Encodes the requested effort in the form that the model supports. */
 
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { effortOfBudget, nearestEffort } from '../../../core/neutral/effort.ts'
 import type { Effort, ModelRequest, Reasoning } from '../../../core/neutral/types.ts'
 import type { Writer } from './writer.ts'
 
-/** Tokens to think with, for models that are told them instead of a level. */
+/** Thinking tokens, for models that take a budget instead of a level. */
 const BUDGETS: Partial<Record<Effort, number>> = {
   low: 1024,
   medium: 2048,
@@ -13,7 +13,7 @@ const BUDGETS: Partial<Record<Effort, number>> = {
   xhigh: 8192,
   max: 16384,
 }
-/** The API takes no smaller budget. */
+/** The API's minimum. */
 const SMALLEST_BUDGET = 1024
 
 export interface Depth {
@@ -23,8 +23,8 @@ export interface Depth {
 }
 
 /**
- * `messages` are those of the request as they were just written. Thinking tokens count as output, so that the limit
- * must exceed the budget: a limit of the client's stays, and the budget gives way; the gateway's own one grows.
+ * `messages`: the encoded messages of the request. Thinking tokens count as output, so the limit must exceed the budget:
+ * a client's limit stays and reduces the budget; the gateway's own limit grows.
  */
 export function encodeDepth(
   request: ModelRequest,
@@ -44,24 +44,24 @@ export function encodeDepth(
     return { maxTokens }
   }
   if (effort === 'none') return { ...withoutThinking(writer), maxTokens }
-  // Only those that think adaptively can be told to keep it to themselves.
+  // Only adaptive thinking can be hidden.
   if (summary === 'none' && features.reasoning !== 'Adaptive') writer.lose('summary')
   if (features.reasoning === 'Budget') return budgetDepth(request, messages, maxTokens, writer)
-  const asked = levelOf(reasoning, writer)
-  if (features.reasoning === 'Effort') return { ...asked, maxTokens }
+  const level = levelOf(reasoning, writer)
+  if (features.reasoning === 'Effort') return { ...level, maxTokens }
   const display = summary === 'none' ? 'omitted' : 'summarized'
-  return { ...asked, thinking: { type: 'adaptive', display }, maxTokens }
+  return { ...level, thinking: { type: 'adaptive', display }, maxTokens }
 }
 
-/** Models whose efforts lack `none` refuse to be told not to think. */
+/** Models without the effort `none` refuse a request not to think. */
 function withoutThinking(writer: Writer): Omit<Depth, 'maxTokens'> {
   if (writer.features.efforts.includes('none')) return { thinking: { type: 'disabled' } }
-  // A model of the older way does not think unless it is told to.
+  // A model with budgets does not think unless the request has one.
   if (writer.features.reasoning !== 'Budget') writer.lose('effort')
   return {}
 }
 
-/** A number of tokens becomes a level. */
+/** The effort level; converts a budget to one. */
 function levelOf({ effort, budgetTokens }: Reasoning, writer: Writer): { effort?: Effort } {
   if (effort === undefined && budgetTokens === undefined) return {}
   if (effort === undefined) writer.lose('budgetTokens')
@@ -69,7 +69,7 @@ function levelOf({ effort, budgetTokens }: Reasoning, writer: Writer): { effort?
   return level === undefined ? {} : { effort: level }
 }
 
-/** The level itself or the nearest that the model has; undefined when it has none. */
+/** The nearest level that the model has; undefined when it has none. */
 function nearest(effort: Effort, { features, lose }: Writer): Effort | undefined {
   const level = nearestEffort(
     effort,
@@ -82,11 +82,11 @@ function nearest(effort: Effort, { features, lose }: Writer): Effort | undefined
 function budgetDepth(request: ModelRequest, messages: Fields[], maxTokens: number, writer: Writer): Depth {
   const { effort, budgetTokens } = request.reasoning ?? {}
   const level = effort === undefined ? undefined : nearest(effort, writer)
-  const asked = level === undefined ? budgetTokens : BUDGETS[level]
-  if (asked === undefined) return { maxTokens }
+  const wanted = level === undefined ? budgetTokens : BUDGETS[level]
+  if (wanted === undefined) return { maxTokens }
   const lose = () => writer.lose(level === undefined ? 'budgetTokens' : 'effort')
-  const budget = Math.max(asked, SMALLEST_BUDGET)
-  if (budget !== asked) lose()
+  const budget = Math.max(wanted, SMALLEST_BUDGET)
+  if (budget !== wanted) lose()
   if (callsWithoutThinking(messages)) {
     lose()
     return { maxTokens }
@@ -104,7 +104,7 @@ function budgetDepth(request: ModelRequest, messages: Fields[], maxTokens: numbe
   return { thinking: { type: 'enabled', budget_tokens: half }, maxTokens }
 }
 
-/** With a budget, a last assistant message with calls must begin with its thinking, or the request is refused. */
+/** True for a request that the API would refuse with a budget: its last assistant message has calls but no thinking. */
 function callsWithoutThinking(messages: Fields[]): boolean {
   const content = messages.findLast(({ role }) => role === 'assistant')?.content
   if (!Array.isArray(content)) return false

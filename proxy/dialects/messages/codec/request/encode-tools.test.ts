@@ -19,7 +19,7 @@ describe('tools', () => {
     ])
   })
 
-  test('strictness is dropped where nothing is held to a schema', () => {
+  test('strict is dropped where schemas are not enforced', () => {
     const { body, losses } = encode(
       { tools: [{ type: 'function', name: 'a', strict: true }] },
       { structuredOutput: false },
@@ -58,7 +58,7 @@ describe('tools', () => {
   test.each<[string, Partial<ModelRequest>, Partial<Features>, string, string[]]>([
     ['a budget', { reasoning: { effort: 'high' } }, { reasoning: 'Budget' }, 'auto', ['tool_choice']],
     ['none', { reasoning: { effort: 'none' } }, { reasoning: 'Budget' }, 'tool', []],
-    ['none asked for', {}, { reasoning: 'Budget' }, 'tool', []],
+    ['none requested', {}, { reasoning: 'Budget' }, 'tool', []],
     [
       'a budget that the history forbids',
       { reasoning: { effort: 'high' }, turns: spoke },
@@ -74,7 +74,7 @@ describe('tools', () => {
       ['reasoning_effort'],
     ],
     ['an effort', { reasoning: { effort: 'high' } }, { reasoning: 'Adaptive' }, 'tool', []],
-  ])('a forced call beside thinking by %s', (_, fields, features, type, lost) => {
+  ])('a forced call with thinking by %s', (_, fields, features, type, lost) => {
     const tools: Tool[] = [{ type: 'function', name: 't' }]
     const { body, losses } = encode({ tools, toolChoice: forced, ...fields }, features)
     expect(body.tool_choice).toMatchObject({ type })

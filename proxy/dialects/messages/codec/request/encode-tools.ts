@@ -1,4 +1,4 @@
-/** Tools and the choice among them, as messages has them. */
+/** Encodes tools and the tool choice for the messages API. */
 
 import type { Fields } from '../../../core/json/value.ts'
 import type {
@@ -11,10 +11,10 @@ import type {
 import { writeCache } from './cache.ts'
 import type { Writer } from './writer.ts'
 
-/** The oldest of the web search tools: every model that has one takes it. */
+/** The oldest web search tool, which every model with web search supports. */
 const WEB_SEARCH = 'web_search_20250305'
 
-/** `tools` and `tool_choice`; neither without a tool. `thinking` is what the request was given of it. */
+/** `tools` and `tool_choice`; neither without a tool. `thinking`: the encoded field. */
 export function encodeTools(
   request: ModelRequest,
   thinking: Fields | undefined,
@@ -36,7 +36,7 @@ function encodeTool(tool: Tool, writer: Writer): Fields | undefined {
       writer.lose('tools', tool)
       return undefined
     case 'custom':
-      // Custom tools come here wrapped as functions.
+      // Not reached: the hub has wrapped custom tools as functions.
       writer.lose('tools', tool)
       return undefined
   }
@@ -58,7 +58,7 @@ function encodeFunction(tool: FunctionTool, writer: Writer): Fields {
   return written
 }
 
-/** The schema of an input must be that of an object. */
+/** The API requires the schema of an object. */
 function objectSchema(schema: Fields | undefined): Fields {
   if (schema === undefined) return { type: 'object', properties: {} }
   return schema.type === 'object' ? schema : { ...schema, type: 'object' }
@@ -81,7 +81,7 @@ function encodeChoice(
   const { toolChoice, parallelToolCalls } = request
   let choice = toolChoice === undefined ? undefined : choiceOf(toolChoice, writer)
   const forced = choice?.type === 'any' || choice?.type === 'tool'
-  // Thinking by a budget and a forced call exclude each other.
+  // The API refuses a forced call together with a thinking budget.
   if (forced && thinking?.type === 'enabled') {
     writer.lose('toolChoice')
     choice = { type: 'auto' }
@@ -98,7 +98,7 @@ function choiceOf(choice: ToolChoice, writer: Writer): Fields {
     case 'tool':
       return { type: 'tool', name: choice.name }
     case 'allowed':
-      // The list was cut to the allowed ones before.
+      // The hub has already removed the other tools.
       writer.lose('toolChoice')
       return { type: choice.mode === 'required' ? 'any' : 'auto' }
     case 'web-search':

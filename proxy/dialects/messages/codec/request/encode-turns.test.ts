@@ -18,9 +18,9 @@ describe('the order of messages', () => {
   })
 
   test('text of white space alone is none', () => {
-    const said = assistant({ type: 'text', text: '\n\n' }, call('1'))
+    const answer = assistant({ type: 'text', text: '\n\n' }, call('1'))
     const result: Turn = { role: 'tool', results: [{ callId: '1', parts: [{ type: 'text', text: ' ' }] }] }
-    expect(messages([system(' ', 'top'), text('Q'), text('\t'), said, result])).toEqual({
+    expect(messages([system(' ', 'top'), text('Q'), text('\t'), answer, result])).toEqual({
       system: undefined,
       messages: [
         { role: 'user', content: [block('Q')] },
@@ -31,7 +31,7 @@ describe('the order of messages', () => {
     })
   })
 
-  test.each([[[]], [[{ type: 'text' as const, text: ' ' }]]])('a user who says nothing: %j', (parts) => {
+  test.each([[[]], [[{ type: 'text' as const, text: ' ' }]]])('an empty user turn: %j', (parts) => {
     const turns = [text('Q'), assistant({ type: 'text', text: 'A' }), user(...parts)]
     const expected = [
       { role: 'user', content: [block('Q')] },
@@ -81,7 +81,7 @@ describe('the order of messages', () => {
     ])
   })
 
-  test('results come first, even if the user said something before them', () => {
+  test('results come first, even after user text', () => {
     const turns = [text('A'), assistant(call('c')), text('B'), result('c', 'R')]
     expect(messages(turns).messages).toMatchObject([
       {},
@@ -100,8 +100,8 @@ describe('the order of messages', () => {
   })
 
   test.each([
-    ['goes on', true, 'X \n', [block('X')], []],
-    ['says nothing', true, ' \n', undefined, []],
+    ['continues', true, 'X \n', [block('X')], []],
+    ['is blank', true, ' \n', undefined, []],
     ['is not taken', false, 'X', undefined, ['messages']],
   ])('a last assistant message that %s', (_, prefill, words, content, lost) => {
     const found = messages([text('Q'), assistant({ type: 'text', text: words })], { prefill })

@@ -1,4 +1,4 @@
-/** Turns as the system prompt and the messages of a request. */
+/** Encodes turns as the system prompt and the messages of a request. */
 
 import type { Fields } from '../../../core/json/value.ts'
 import type { SystemTurn, Turn, UserTurn } from '../../../core/neutral/types.ts'
@@ -23,9 +23,9 @@ interface Draft {
   blocks: Fields[]
 }
 
-/** The first message must be a user's, and must say something. */
+/** The first message must be a user's, and must not be empty. */
 const PLACEHOLDER: Fields = { role: 'user', content: '.' }
-const SILENCE: Fields = { type: 'text', text: '.' }
+const BLANK_TEXT: Fields = { type: 'text', text: '.' }
 
 export function encodeConversation(turns: readonly Turn[], writer: Writer): Conversation {
   const firstOther = turns.findIndex((turn) => turn.role !== 'system')
@@ -43,7 +43,7 @@ export function encodeConversation(turns: readonly Turn[], writer: Writer): Conv
 }
 
 function systemBlocks(turn: SystemTurn, writer: Writer): Fields[] {
-  return said(
+  return nonBlank(
     turn.parts.map((part) => (part.type === 'text' ? encodeText(part, writer) : encodeHosted(part, writer))),
   )
 }
@@ -62,19 +62,19 @@ function addTurn(drafts: Draft[], turn: Turn, writer: Writer): void {
       break
     }
     case 'assistant': {
-      add(drafts, 'assistant', said(turn.parts.map((part) => encodeAssistantPart(part, writer))))
+      add(drafts, 'assistant', nonBlank(turn.parts.map((part) => encodeAssistantPart(part, writer))))
     }
   }
 }
 
-/** A user who says nothing still keeps the answer before from being one to go on from. */
+/** Keeps an empty user turn after an answer: without it, the model would continue that answer. */
 function addUser(drafts: Draft[], turn: UserTurn, writer: Writer): void {
-  const blocks = said(turn.parts.map((part) => encodeUserPart(part, writer)))
-  const isSilent = blocks.length === 0 && drafts.at(-1)?.role === 'assistant'
-  add(drafts, 'user', isSilent ? [SILENCE] : blocks)
+  const blocks = nonBlank(turn.parts.map((part) => encodeUserPart(part, writer)))
+  const isEmpty = blocks.length === 0 && drafts.at(-1)?.role === 'assistant'
+  add(drafts, 'user', isEmpty ? [BLANK_TEXT] : blocks)
 }
 
-/** In the middle of a conversation; a model that takes no system message there reads it as marked user text. */
+/** Adds a system message within the conversation, as tagged user text if the model does not accept one there. */
 function addSystem(drafts: Draft[], turn: SystemTurn, writer: Writer): void {
   const blocks = systemBlocks(turn, writer)
   if (writer.features.systemTurns) {
@@ -98,10 +98,10 @@ function tidy(drafts: Draft[], writer: Writer): Draft[] {
   const messages = drafts.map(({ role, blocks }) => ({ role, blocks: resultsFirst(blocks) }))
   const last = messages.at(-1)
   if (last?.role === 'assistant') {
-    // A call cannot be gone on from: its result must follow.
-    const goesOn = writer.features.prefill && !last.blocks.some(({ type }) => type === 'tool_use')
-    const kept = goesOn ? withoutTrailingSpace(last.blocks) : []
-    if (!goesOn) writer.lose('prefill')
+    // A model cannot continue an answer that ends in a call: the result must follow.
+    const continues = writer.features.prefill && !last.blocks.some(({ type }) => type === 'tool_use')
+    const kept = continues ? withoutTrailingSpace(last.blocks) : []
+    if (!continues) writer.lose('prefill')
     messages.pop()
     if (kept.length > 0) messages.push({ role: 'assistant', blocks: kept })
   }
@@ -125,8 +125,8 @@ function finish({ role, blocks }: Draft): Fields {
   return blocks.length === 0 ? PLACEHOLDER : { role, content: blocks }
 }
 
-/** What is there; text of white space alone would be refused. */
-function said(blocks: (Fields | undefined)[]): Fields[] {
+/** The blocks without text of white space only, which the API refuses. */
+function nonBlank(blocks: (Fields | undefined)[]): Fields[] {
   const isBlank = ({ type, text }: Fields) =>
     type === 'text' && typeof text === 'string' && text.trim() === ''
   return present(blocks).filter((block) => !isBlank(block))

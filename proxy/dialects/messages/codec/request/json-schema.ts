@@ -1,10 +1,10 @@
 /**
- * Brings a JSON Schema into the part of the language that structured output takes: objects are closed, and what it
- * does not enforce moves into the description, where the model reads it.
+ * Restricts a JSON Schema to the keywords that structured output accepts: closes objects, and moves other constraints
+ * into the description, where the model reads them.
  */
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 
-/** Keywords without a constraint of their own, and those that are enforced. */
+/** Keywords that the API enforces, and those without a constraint. */
 const TAKEN = new Set([
   'type',
   'title',
@@ -26,7 +26,7 @@ const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', '
 
 export interface AdaptedSchema {
   schema: Fields
-  /** True when a constraint is no longer enforced, or an object may not have members that the client means it to have. */
+  /** True when a constraint is no longer enforced, or an object can no longer have members that the client allows. */
   changed: boolean
 }
 
@@ -48,7 +48,7 @@ function adapt(schema: Fields, state: { changed: boolean }): Fields {
   }
   if (isObjectSchema(schema) && schema.additionalProperties !== false) {
     out.additionalProperties = false
-    // What fits a closed object fits an open one, too.
+    // Values of the closed object fit the open one too.
     if (schema.additionalProperties !== undefined || !isRecord(schema.properties)) state.changed = true
   }
   if (moved.length > 0) {

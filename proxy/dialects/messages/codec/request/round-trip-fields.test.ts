@@ -1,4 +1,4 @@
-/** Fields beside the messages that clients of this dialect send. */
+/** Fields besides the messages that clients of this dialect send. */
 import { CACHE, type Legal, TOOL, testCompleteness } from './decode-testing.ts'
 
 const LEGAL: Legal[] = [
@@ -90,7 +90,7 @@ const LEGAL: Legal[] = [
     [],
   ],
   ['tiers', { service_tier: 'standard_only', metadata: { user_id: 'u', team: 1 } }, ['metadata.team']],
-  ['speed beside a tier', { service_tier: 'auto', speed: 'fast' }, []],
+  ['speed with a tier', { service_tier: 'auto', speed: 'fast' }, []],
   ['tiers of tomorrow', { service_tier: 'gold', speed: 'warp' }, ['service_tier', 'speed']],
   [
     'what only this vendor has',

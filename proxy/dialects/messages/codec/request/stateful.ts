@@ -2,10 +2,10 @@ import { GatewayError } from '../../../../errors.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { threadUnsupported } from '../../threads.ts'
 
-/** Fields that rest on what this vendor alone keeps, runs or promises. */
+/** Fields that depend on state or services of this vendor. */
 const BOUND = ['container', 'mcp_servers', 'thread', 'safeguards']
 
-/** Throws GatewayError unsupported_parameter for a request that no other dialect may be asked. */
+/** Throws GatewayError unsupported_parameter for a request that only this dialect can serve. */
 export function refuseStateful(request: ModelRequest): void {
   if (request.ext?.dialect !== 'messages') return
   for (const param of BOUND) {

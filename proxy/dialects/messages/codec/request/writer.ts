@@ -5,20 +5,20 @@ import type { EncodeTarget } from '../../../core/dialect.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import type { Extended, ModelRequest } from '../../../core/neutral/types.ts'
 
-/** What the parts of the request encoder share. */
+/** State that the parts of the request encoder share. */
 export interface Writer {
   source: ApiName
   features: Features
-  /** Each cache mark that was written, and what the client calls it. */
+  /** Each written cache mark, and the client's name for it. */
   marks: Map<unknown, string>
-  /** Notes that a typed field of `owner`, or of the request, is dropped or weakened. */
+  /** Records that a typed field of `owner`, or of the request, is dropped or weakened. */
   lose(field: TypedField, owner?: Extended): void
-  /** Notes it when there is something to lose. */
+  /** Records the loss if `value` is defined. */
   loseIf(field: TypedField, value: unknown): void
-  /** How the client calls it. */
+  /** The client's name for the field. */
   name(field: TypedField, owner?: Extended): string
-  tell(name: string): void
-  /** The error for a field that nobody may drop. `problem` follows its name. */
+  addLoss(name: string): void
+  /** The error for a field that must not be dropped. `problem` follows its name. */
   refuse(field: TypedField, problem: string, owner?: Extended): GatewayError
 }
 
@@ -32,7 +32,7 @@ export function writerFor(request: ModelRequest, { features, losses }: EncodeTar
     marks: new Map(),
     lose,
     name,
-    tell: (loss) => losses.add(loss),
+    addLoss: (name) => losses.add(name),
     loseIf: (field, value) => {
       if (value !== undefined) lose(field)
     },
