@@ -4,7 +4,7 @@ import type { ApiName } from './endpoints.ts'
 import type { Features } from './profiles.ts'
 import { withoutEnd } from './text.ts'
 
-export interface ChannelTypeFacts {
+interface ChannelTypeFacts {
   /** The API that requests are converted into; absent: only requests of the same API reach it. */
   api?: ApiName
   /** How the credential is sent where a Channel does not say. */

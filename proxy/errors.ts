@@ -217,7 +217,7 @@ export const CATALOGUE = {
 
 export type ErrorCode = keyof typeof CATALOGUE
 
-export interface GatewayErrorOptions {
+interface GatewayErrorOptions {
   /** Dotted path of the field at fault, such as `messages[2].content`. */
   param?: string | undefined
   /** Overrides the catalogue's status: an upstream's 413 or 422 keeps its own. */

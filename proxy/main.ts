@@ -23,7 +23,7 @@ import { RequestLog } from './telemetry/request-log.ts'
 
 export type { ProxyStatus } from './open/edge.ts'
 
-export interface ProxyOptions {
+interface ProxyOptions {
   store: Store
   env: Environment
   /** Name of this process, unique among the proxies of a store. */

@@ -17,7 +17,7 @@ export const statusSchema = z.looseObject({
     })
     .optional(),
 })
-export type Status = z.infer<typeof statusSchema>
+type Status = z.infer<typeof statusSchema>
 
 const MAX_BODY_CHARACTERS = 64 * 1024
 const MAX_MESSAGE_CHARACTERS = 400

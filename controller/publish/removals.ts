@@ -9,7 +9,7 @@ const QUIET_MS = 1_000
 /** Maximum number of namespaces to name. */
 const MOST_NAMED = 20
 
-export interface Counts {
+interface Counts {
   keys: number
   routes: number
 }

@@ -9,7 +9,7 @@ import type { AffinityStore } from '../../store/contract.ts'
 export type AffinityKind = 'session' | 'state'
 
 /** Something of a client that one channel served. */
-export interface AffinityEntry {
+interface AffinityEntry {
   kind: AffinityKind
   owner: string
   name: string

@@ -22,7 +22,7 @@ export function ownerOf({ account, key }: Caller): string {
 }
 
 /** The credentials of a request, and its circumstances. */
-export interface Presented {
+interface Presented {
   /** Node's flat list of names and values. */
   rawHeaders: readonly string[]
   /** Undefined when unknown. */

@@ -13,7 +13,7 @@ const RENEW_EVERY_MS = 10_000
 /** Less time than this is not enough for a retry. It is left after a reset, but not after a time-out. */
 const WORTH_A_RETRY_MS = 100
 
-export interface HoldEvents {
+interface HoldEvents {
   /** A hold could not be renewed or settled. The error has nothing of the request's content. */
   failed(operation: 'renew' | 'settle', error: unknown): void
   /** The ledger does not know this account, so its settles wait; or it knows the account again. */
@@ -23,7 +23,7 @@ export interface HoldEvents {
 }
 
 /** What to hold for one request. */
-export interface HoldRequest extends Pick<Reserve, 'id' | 'amount' | 'about'> {}
+interface HoldRequest extends Pick<Reserve, 'id' | 'amount' | 'about'> {}
 
 export class Holds {
   readonly #ledger: Ledger

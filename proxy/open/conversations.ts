@@ -8,14 +8,14 @@ import type { StoreAlarms } from '../telemetry/alarms.ts'
 
 const DAY_MS = 86_400_000
 
-export interface ConversationOptions {
+interface ConversationOptions {
   store: Pick<Store, 'state' | 'affinity' | 'sealing'>
   env: Environment
   limits: Limits
   alarms: StoreAlarms
 }
 
-export interface OpenConversations {
+interface OpenConversations {
   conversations: Conversations
   gauges: Record<string, never>
   stop(): void

@@ -36,7 +36,7 @@ export interface ProxyStatus {
   port: number
 }
 
-export interface EdgeOptions {
+interface EdgeOptions {
   env: Environment
   log: Log
   limits: Limits
@@ -49,7 +49,7 @@ export interface EdgeOptions {
   pages: Record<string, AdminPage>
 }
 
-export interface Edge {
+interface Edge {
   gauges: Pick<ProxyGauges, 'inFlight' | 'sockets' | 'relayed' | 'bodyMemory'>
   status(): ProxyStatus
   /** Opens both ports. Rejects with the listen error, whose `port` tells which one was taken. */

@@ -9,7 +9,7 @@ import type { StoreAlarms } from '../telemetry/alarms.ts'
 import type { ProxyGauges } from '../telemetry/metrics.ts'
 import type { Troubles } from '../upstream/troubles.ts'
 
-export interface StoreSideOptions {
+interface StoreSideOptions {
   store: Store
   env: Environment
   /** Name of this process, unique among the proxies of a store. */
@@ -19,7 +19,7 @@ export interface StoreSideOptions {
   swapped: FollowerEvents['swapped']
 }
 
-export interface StoreSide {
+interface StoreSide {
   follower: TableFollower
   revocation: Revocation
   holds: Holds

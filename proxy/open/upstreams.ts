@@ -11,7 +11,7 @@ import { ChannelHealth } from '../upstream/health.ts'
 import { RetryBudget } from '../upstream/retry-budget.ts'
 import { Troubles } from '../upstream/troubles.ts'
 
-export interface OpenUpstreams {
+interface OpenUpstreams {
   upstreams: Upstreams
   /** Reported with each heartbeat. */
   troubles: Troubles

@@ -29,7 +29,7 @@ export interface UpstreamRequest {
 export type ExchangeTimeouts = Omit<ChannelRecord['timeoutsMs'], 'connect'>
 
 /** Names in lower case; a header sent twice is a list. */
-export type AnswerHeaders = Record<string, string | string[] | undefined>
+type AnswerHeaders = Record<string, string | string[] | undefined>
 
 /** Receives an answer. Its methods must not throw. */
 export interface AnswerSink {

@@ -7,7 +7,7 @@ import { buildConnector, type Dispatcher, errors, Pool, ProxyAgent } from 'undic
 import { ProxyFailed } from './failure.ts'
 import type { HttpProxy } from './proxies.ts'
 
-export interface ProxiedOptions {
+interface ProxiedOptions {
   /** For the connection to the proxy; and for a tunnel, together with the TLS handshake inside. */
   timeoutMs: number
   /** For a proxy that speaks TLS; undefined: the public authorities. */

@@ -68,6 +68,6 @@ function splitPort(entry: string): { host: string; port?: string } {
 }
 
 /** The host without brackets and without a trailing dot. */
-export function plainHost(hostname: string): string {
+function plainHost(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Endpoint } from '../dialects/index.ts'
 import type { LargeBody } from './body/read-body.ts'
 
-export interface ServedEndpoint extends Endpoint {
+interface ServedEndpoint extends Endpoint {
   name: string
 }
 

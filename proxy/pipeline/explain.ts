@@ -28,7 +28,7 @@ export interface Question {
   maxOutputTokens?: number | undefined
 }
 
-export interface Explanation {
+interface Explanation {
   /** The newest publication in force, as /status shows it. */
   generation: number
   /** Absent: the request would be sent upstream. */
@@ -47,7 +47,7 @@ export interface Explanation {
   notes: string[]
 }
 
-export interface Refusal {
+interface Refusal {
   /** The HTTP status that the client would get. */
   status: number
   code: ErrorCode
@@ -55,7 +55,7 @@ export interface Refusal {
   reason: string
 }
 
-export interface ExplainedCandidate {
+interface ExplainedCandidate {
   channel: string
   type: string
   /** The upstream model name. */

@@ -10,7 +10,7 @@ import { unlessAborted } from '../../kit/time.ts'
 import { GatewayError } from '../errors.ts'
 import { answerHeaders } from './answer-headers.ts'
 
-export interface UpstreamCall {
+interface UpstreamCall {
   /** Checked by the address policy. */
   url: URL
   headers: Record<string, string>
@@ -18,7 +18,7 @@ export interface UpstreamCall {
 }
 
 /** Observes the answer. Its methods must not throw. */
-export interface ExchangeEvents {
+interface ExchangeEvents {
   /** Bytes of the body that were written to the client. */
   received(bytes: number): void
 }

@@ -19,7 +19,7 @@ import { serveRelay } from './serve-relay.ts'
 
 export const UPSTREAM_KEY = 'upstream-key-of-the-caller'
 
-export const SETTINGS: RelaySettings = {
+const SETTINGS: RelaySettings = {
   mode: 'allowlist',
   allow: [{ range: '127.0.0.0/8' }, { address: '::1' }],
   deny: [],
@@ -47,7 +47,7 @@ export interface TestRelay extends TestServer {
   unexpected: unknown[]
 }
 
-export interface TestRelayOptions {
+interface TestRelayOptions {
   settings?: Partial<RelaySettings>
   /** In place of the real policy. */
   policy?: Relay['policy']

@@ -30,7 +30,7 @@ export interface AppEvents {
 }
 
 /** The request id of an answer; the first call makes it. */
-export function requestIdOf(res: ServerResponse): string {
+function requestIdOf(res: ServerResponse): string {
   const known = res.getHeader('x-request-id')
   if (typeof known === 'string') return known
   const id = newRequestId()

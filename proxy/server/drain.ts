@@ -12,7 +12,7 @@ const BREAK_OFF_MS = 2_000
 export const SETTLE_MS = 10_000
 const LOOK_EVERY_MS = 100
 
-export interface DrainOptions {
+interface DrainOptions {
   server: Server
   /** They pass on connections from further addresses. */
   listeners?: readonly Listener[]

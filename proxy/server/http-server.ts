@@ -19,7 +19,7 @@ export interface HttpLimits extends HeadLimits, ConnectionLimits {
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => void
 
-export interface HttpHooks {
+interface HttpHooks {
   /** Serves a request that is well-formed and acceptable. */
   handle: Handler
   /** Answers a request that is not acceptable. */

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-export interface RequestQueue {
+interface RequestQueue {
   /** Requests so far. */
   count: number
   /** The newest answer that is not over; all others are sent before it. */

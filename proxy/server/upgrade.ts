@@ -29,7 +29,7 @@ const openers = new WeakMap<IncomingMessage, Opener>()
 
 type Opener = Pick<RequestRecord, 'client' | 'key' | 'keyPreview' | 'namespace' | 'account'>
 
-export interface UpgradeParts {
+interface UpgradeParts {
   ports: Ports
   overload: Overload
   sockets: Sockets
@@ -62,7 +62,7 @@ export function createUpgrades(parts: UpgradeParts): Upgrades {
 /** Headers of a refused upgrade. */
 export const UPGRADE_HEADERS = { upgrade: PROTOCOL, 'sec-websocket-version': VERSION }
 
-export interface SocketCallParts {
+interface SocketCallParts {
   ports: Ports
   overload: Overload
   shutdown: Shutdown

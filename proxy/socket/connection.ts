@@ -35,7 +35,7 @@ export interface SocketParts {
 }
 
 /** Parts of one connection. */
-export interface ConnectionParts extends SocketParts {
+interface ConnectionParts extends SocketParts {
   intake: IntakePool
   /** Aborted when the key that opened it may not be used any more. */
   revoked: AbortSignal

@@ -6,7 +6,7 @@ import { CATALOGUE, type ErrorCode, GatewayError } from '../errors.ts'
 import type { StreamName } from './frames.ts'
 
 /** One message of an answer. */
-export interface AnswerFrame {
+interface AnswerFrame {
   text: string
   /** The message is an error that ended the answer. */
   error: boolean

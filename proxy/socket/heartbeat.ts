@@ -1,7 +1,7 @@
 /** Detects a client that is gone although its connection was never closed. */
 import type { WebSocket } from 'ws'
 
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   pingMs: number
   pongMs: number
   /** Bytes received so far: a long message is a sign of life before it is complete. */

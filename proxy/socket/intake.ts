@@ -5,7 +5,7 @@ import { BytePool, type Holder } from '../../kit/byte-pool.ts'
 /** Bounds the bytes that all connections of a process hold together, by cutting off the one that holds most. */
 export class IntakePool extends BytePool<Intake> {}
 
-export interface IntakeOptions {
+interface IntakeOptions {
   /** Time for a message to become complete, in milliseconds; time while reading is paused does not count. */
   messageMs: number
   /** Bytes received so far. */

@@ -1,12 +1,12 @@
 /** Sends messages on one socket, and knows how many bytes the client has not read yet. */
 import type { WebSocket } from 'ws'
 
-export interface OutboxLimits {
+interface OutboxLimits {
   highWaterBytes: number
   maxUnsentBytes: number
 }
 
-export interface OutboxEvents {
+interface OutboxEvents {
   /** The client has fallen behind, or caught up. */
   changed(): void
   /** The client is so far behind that the socket must end. */

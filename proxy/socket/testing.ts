@@ -86,7 +86,7 @@ export async function socketServer(
   return { url: origin.replace('http', 'ws'), sockets, shutdown, calls, refused, clock, pool, key }
 }
 
-export interface TestClient {
+interface TestClient {
   ws: WebSocket
   /** All messages so far, parsed. */
   messages: Record<string, unknown>[]

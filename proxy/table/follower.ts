@@ -21,7 +21,7 @@ const RETRY_MS = 1_000
 /** How long the announcement of a publication may be overdue before everything is read again. */
 const LAG_MS = 1_000
 
-export interface FollowerOptions {
+interface FollowerOptions {
   /** Name of this process. */
   proxy: string
   /** How long records serve without confirmation by the store. */
@@ -46,7 +46,7 @@ export interface FollowerEvents {
 }
 
 export const RECORD_KINDS = ['table', 'key', 'account'] as const
-export type RecordKind = (typeof RECORD_KINDS)[number]
+type RecordKind = (typeof RECORD_KINDS)[number]
 
 export class TableFollower {
   readonly #store: ConfigStore

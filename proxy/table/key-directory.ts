@@ -16,7 +16,7 @@ const RETRY_MS = 1_000
 /** How long the list is kept after a flood. It is not read twice in that time unless changes were missed. */
 const KEPT_MS = 60_000
 
-export interface KeyDirectoryOptions {
+interface KeyDirectoryOptions {
   /** SHA-256 of all keys. Rejects with StoreUnavailable. */
   readAll(): Promise<Set<string>>
   /** See Knowledge. */

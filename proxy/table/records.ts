@@ -4,7 +4,7 @@ import type { Change, ConfigStore } from '../../store/contract.ts'
 import { KeyDirectory } from './key-directory.ts'
 import { RecordCache, type RecordSource } from './record-cache.ts'
 
-export type RecordsOptions = Pick<RecordSource<unknown>, 'isAbsent' | 'knowledge' | 'maxAgeMs' | 'now'> & {
+type RecordsOptions = Pick<RecordSource<unknown>, 'isAbsent' | 'knowledge' | 'maxAgeMs' | 'now'> & {
   unreadable(kind: 'key' | 'account', error: Error): void
   /** The store does not give the list of keys. */
   failed(error: unknown): void

@@ -3,7 +3,7 @@ import { matchesGlob } from '../../contract/glob.ts'
 import type { ChannelRecord, PublishedTable, RouteRecord } from '../../contract/table/records.ts'
 
 /** A route that serves a model, with the part that a wildcard matched. */
-export interface RouteMatch {
+interface RouteMatch {
   route: RouteRecord
   /** Model to send upstream when a target names none; replaces `*` in one that does. */
   upstreamModel: string

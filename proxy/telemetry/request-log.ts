@@ -28,7 +28,7 @@ const CREDENTIAL_SHAPES = [
 ]
 
 /** The logged part of a relayed request; nothing else of its URL, body or answer is kept. */
-export interface RelayRecord {
+interface RelayRecord {
   /** Scheme, host and port. */
   origin?: string | undefined
   style: ApiName

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 const FOLDER = join(import.meta.dirname, '../lua')
 
-export interface Script {
+interface Script {
   source: string
   /** SHA-1 for EVALSHA. */
   sha: string

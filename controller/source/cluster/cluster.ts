@@ -19,7 +19,7 @@ import { type Kept, keepObject, type Specs } from './object.ts'
 import { generatedSecretName, generatesKey, secretsNamedBy } from './references.ts'
 import { type KeptSecret, keepSecret, SecretReader } from './secrets.ts'
 
-export interface ClusterOptions {
+interface ClusterOptions {
   client: KubeClient
   /** Namespaces to watch; none: all. */
   namespaces: readonly string[]

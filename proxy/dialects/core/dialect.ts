@@ -213,7 +213,7 @@ export interface EncodedRequest {
 }
 
 /** A body that is not JSON. */
-export interface Form {
+interface Form {
   contentType: string
   bytes: Buffer
 }
@@ -356,7 +356,7 @@ export interface ToolRules {
 }
 
 /** How to prepare conversations of other dialects for an upstream's encoder. */
-export interface ConversationRules {
+interface ConversationRules {
   tools: ToolRules
   /** False: the gateway itself cuts answers at stop sequences. */
   stopSequences: boolean

@@ -8,7 +8,7 @@ import { noteMembers } from '../core/json/model-splice.ts'
 import type { Fields } from '../core/json/value.ts'
 import { type InputFields, weighInput } from '../core/json/weigh.ts'
 
-export type Encoding = 'float' | 'base64'
+type Encoding = 'float' | 'base64'
 
 /** The answer that a request requires. */
 export interface Wanted {

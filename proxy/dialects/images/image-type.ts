@@ -15,7 +15,7 @@ const TYPES: Partial<Record<string, string>> = {
 /** Bytes that sniffing needs. */
 export const SNIFFED_BYTES = 12
 
-export interface ImageType {
+interface ImageType {
   mediaType: string
   /** For file names, without the dot. */
   extension: string

@@ -14,7 +14,7 @@ import type { RequestContext } from '../request/context.ts'
 import type { PlannedTarget } from '../route.ts'
 import { streamAnswer } from './stream-answer.ts'
 
-export interface DeliverJob extends AttemptJob {
+interface DeliverJob extends AttemptJob {
   /** The client's. */
   api: ClientApi
   watch: AnswerWatch

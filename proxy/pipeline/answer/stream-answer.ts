@@ -28,7 +28,7 @@ export interface StreamResult {
   delivered: Delivered
 }
 
-export interface StreamJob {
+interface StreamJob {
   requestId: string
   cancel: AbortSignal
   /** `exhausted` ends the stream when the funds are used up. */

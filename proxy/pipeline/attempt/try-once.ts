@@ -28,7 +28,7 @@ const SLOW = ['first_byte_timeout', 'total_timeout']
 const ABSENT = [404, 405, 501]
 
 /** A place at the chosen target: it must be released when the attempt, or the answer, is over. */
-export interface Attempt extends Choice {
+interface Attempt extends Choice {
   place: Place
 }
 

@@ -9,13 +9,13 @@ import { type AnswerSink, firstByte, type UpstreamResponse } from '../../outboun
 import type { Mask } from './mask.ts'
 
 /** How an answer begins. */
-export type Opening =
+type Opening =
   | { kind: 'stream' }
   | { kind: 'whole'; body: Buffer }
   | { kind: 'failed'; failure: UpstreamFailure }
 
 /** Takes the bytes of a stream. */
-export interface StreamTaker {
+interface StreamTaker {
   /** False: pause until resume is called. */
   take(bytes: Buffer): boolean
   /** The answer is complete; `last` is still to be sent. */

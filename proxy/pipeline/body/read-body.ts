@@ -22,7 +22,7 @@ export interface LargeBody {
 }
 
 /** Bounds on one body, and the memory that all bodies share. */
-export type BodyBounds = Pick<Limits, 'maxBodyBytes' | 'maxUploadBytes' | 'maxInflatedBytes'> & {
+type BodyBounds = Pick<Limits, 'maxBodyBytes' | 'maxUploadBytes' | 'maxInflatedBytes'> & {
   memory: BodyMemory
   /** Bounds on JSON, checked while it arrives; absent: not checked. */
   json?: JsonLimits

@@ -13,7 +13,7 @@ import { writeExchange } from './stored-exchange.ts'
 const KEEP_MS = 1_000
 
 /** Who served an answer. */
-export interface ServedBy {
+interface ServedBy {
   /** namespace/name of the channel; '' for an answer without an upstream. */
   channel: string
   /** The upstream keeps the conversation as well. */
@@ -21,7 +21,7 @@ export interface ServedBy {
   usage: Usage | undefined
 }
 
-export interface KeptRequest {
+interface KeptRequest {
   conversations: Pick<Conversations, 'state' | 'limits' | 'failed'>
   memory: ConnectionMemory | undefined
   owner: string

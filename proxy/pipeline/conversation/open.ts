@@ -22,7 +22,7 @@ import { requestLanes } from './request-lanes.ts'
 import { AnswerWatch } from './watch.ts'
 
 /** A request with the route that was found for it. */
-export interface Routed {
+interface Routed {
   route: RouteRecord
   targets: PlannedTarget[]
   request: ParsedRequest

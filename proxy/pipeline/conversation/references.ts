@@ -19,7 +19,7 @@ interface Known {
 }
 
 /** What finds the items of one request. */
-export interface References {
+interface References {
   conversations: Pick<Conversations, 'state' | 'limits' | 'requests'>
   chains: Chains
   time: StoreTime

@@ -8,7 +8,7 @@ import { keepAnswer } from './keep.ts'
 import type { Previous } from './previous.ts'
 
 /** Where an answer came from. */
-export interface AnsweredBy {
+interface AnsweredBy {
   /** namespace/name of the channel; '' for an answer without an upstream. */
   channel: string
   /** The byte lane was used, so the upstream knows the response by the same id as the client. */

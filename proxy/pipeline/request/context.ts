@@ -20,7 +20,7 @@ export interface Arrival {
   failuresOnly?: boolean
 }
 
-export type StageName = 'admit' | 'body' | 'parse' | 'converse' | 'hold' | 'deliver' | 'attempt' | 'settle'
+type StageName = 'admit' | 'body' | 'parse' | 'converse' | 'hold' | 'deliver' | 'attempt' | 'settle'
 
 /** What the context reports beside the record. */
 export interface AttemptNotes {

@@ -12,7 +12,7 @@ const CLIENT_CLOSED = 499
 const MAX_PARAM = 200
 
 /** A request that is refused before any stage runs. */
-export interface Refused {
+interface Refused {
   endpoint: string
   requestId: string
   req: IncomingMessage

@@ -16,7 +16,7 @@ import type { AdmittedContext } from '../request/context.ts'
 import { type ItemQuery, itemPage, itemQuery, upstreamItemQuery } from './item-page.ts'
 
 /** What a client wants of a stored response. */
-export interface StoredQuestion {
+interface StoredQuestion {
   id: string
   what: 'response' | 'input_items' | 'delete'
   query: URLSearchParams

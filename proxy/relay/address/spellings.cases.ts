@@ -2,7 +2,7 @@
 import { PUBLIC_ADDRESS } from './testing.ts'
 
 /** `url`, what comes of it (addresses, or the code of an error), and why somebody would write it so. */
-export type Spelling = [url: string, verdict: string, why: string]
+type Spelling = [url: string, verdict: string, why: string]
 
 const refused = (why: string, ...urls: string[]) => urls.map((url): Spelling => [url, 'address_refused', why])
 const invalid = (why: string, ...urls: string[]) => urls.map((url): Spelling => [url, 'invalid_request', why])

@@ -85,7 +85,7 @@ export function bitsOf(text: string): Bits {
   return { value: all.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n), width: 128 }
 }
 
-export interface Range extends Bits {
+interface Range extends Bits {
   prefix: number
 }
 

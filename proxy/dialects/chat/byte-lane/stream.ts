@@ -11,7 +11,7 @@ import { errorEvent } from '../error.ts'
 import { readUsage } from '../usage.ts'
 import { countDelta, hasContent } from './delta.ts'
 
-export interface ChatStreamOptions {
+interface ChatStreamOptions {
   /** The gateway added the request for the usage event. */
   addedUsage: boolean
   /** False: the upstream never sends a finish_reason, and `[DONE]` after content ends its answers. */

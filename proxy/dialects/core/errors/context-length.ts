@@ -8,7 +8,7 @@ import { allWordings, hasMeaning } from './wordings.ts'
  * tokens in all or, beside `output` and `requested`, those of the input; `requested` are output tokens that count only if
  * the input alone would fit.
  */
-export interface ContextLength {
+interface ContextLength {
   /** For the client, with the numbers by which agents shorten their prompt. */
   message: string
   /** Absent when the upstream named none. */

@@ -5,7 +5,7 @@
 import { identifies, locates } from './suspects.ts'
 
 /** Known names and secrets of the upstream and the request. */
-export interface Known {
+interface Known {
   /** In every encoding. */
   secrets: readonly string[]
   /** Name of the upstream's host. */

@@ -23,10 +23,10 @@ const STATUS_OF = {
   /** A conversation that the upstream stores cannot be used as requested; explain() gives the reason. */
   conversation: undefined,
 } as const
-export type Meaning = keyof typeof STATUS_OF
+type Meaning = keyof typeof STATUS_OF
 
 /** A refusal that agents act on. `#` in its wording matches a number. */
-export interface Refusal {
+interface Refusal {
   wording: RegExp
   /** The sentence for the client; gets the numbers in order. */
   sentence: (...numbers: string[]) => string

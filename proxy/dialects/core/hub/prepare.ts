@@ -9,7 +9,7 @@ import { repairHistory } from './repair.ts'
 import { cutAtStop } from './stop.ts'
 import { adaptTools } from './tools.ts'
 
-export interface Prepared {
+interface Prepared {
   request: ModelRequest
   /** Applied to the answer, in this order. */
   filters: PartFilter[]

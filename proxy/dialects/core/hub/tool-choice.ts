@@ -7,7 +7,7 @@ import type { ToolTarget } from './tools.ts'
 type Named = { kind: 'function' | 'custom'; name: string }
 
 /** Tools and choice, both still with the client's names. */
-export interface Selection {
+interface Selection {
   tools: Tool[]
   toolChoice?: ToolChoice
 }

@@ -30,7 +30,7 @@ export interface ToolTarget {
   features: Features
 }
 
-export interface AdaptedTools {
+interface AdaptedTools {
   request: ModelRequest
   /** Maps the calls of the answer back; absent when there is nothing to map. */
   restore?: PartFilter

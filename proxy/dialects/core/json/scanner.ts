@@ -50,7 +50,7 @@ const NO_LIMITS: JsonLimits = { maxDepth: Infinity, maxKeys: Infinity }
 const NONE = -1
 const NEXT = -2
 
-export interface ScanOptions {
+interface ScanOptions {
   /** Default: none. */
   limits?: JsonLimits
   /** Refuse anything but an object. */

@@ -23,7 +23,7 @@ const DATA_URL = /^data:[^,\s]{0,200};base64,/i
 /** Fields that hold files. In any other field a `data:` URL is billed like any other text. */
 const FILE_FIELD = /(?:url|data)$/i
 
-export class Scale {
+class Scale {
   readonly size: InputSize = { textBytes: 0, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 }
   readonly #fields: InputFields
 

@@ -11,7 +11,7 @@ import { Losses } from '../neutral/losses.ts'
 import type { PartFilter } from '../neutral/types.ts'
 import { type Lane, refuseLosses } from './lane.ts'
 
-export interface HubTarget extends PrepareTarget {
+interface HubTarget extends PrepareTarget {
   upstream: Dialect
   model: string
   features: Features
@@ -22,7 +22,7 @@ export interface HubTarget extends PrepareTarget {
 }
 
 /** A client's API that can be converted. */
-export interface ConvertibleApi extends Pick<ClientApi, 'lossNames'> {
+interface ConvertibleApi extends Pick<ClientApi, 'lossNames'> {
   codec: ClientCodec
 }
 

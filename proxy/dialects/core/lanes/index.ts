@@ -16,7 +16,7 @@ const SEALED = `"${MARK}`
 const TOO_LARGE = 'The request is too large to be converted for this model. Send a smaller one.'
 
 /** The facts about a request that all its attempts share. */
-export interface LaneRequest {
+interface LaneRequest {
   client: ClientApi
   parsed: ParsedRequest
   /** See ClientView. */
@@ -31,7 +31,7 @@ export interface LaneRequest {
 }
 
 /** How an attempt reaches its upstream. */
-export interface LaneWay {
+interface LaneWay {
   way: 'native' | 'hub'
   /** The upstream's API; absent for endpoints without conversion. */
   api?: ApiName

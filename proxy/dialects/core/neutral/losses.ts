@@ -11,7 +11,7 @@ export type { TypedField }
 export type LossNames = Readonly<Partial<Record<TypedField, string>>>
 
 /** The object that a field belongs to, which may have its own names for fields. */
-export type Owner = Pick<Extended, 'names'> | undefined
+type Owner = Pick<Extended, 'names'> | undefined
 
 /** Of the response header with the losses. */
 const MAX_BYTES = 1024

@@ -3,7 +3,7 @@ import { readEvents } from './reader.ts'
 import { endsEmptyLine } from './splitter.ts'
 
 /** One server-sent event. No dialect uses its id and retry time. */
-export interface SseEvent {
+interface SseEvent {
   /** The `event` field; empty when there is none. */
   event: string
   /** The `data` lines, joined with a line feed. */

@@ -1,5 +1,5 @@
 /** A header's value and its parameters: `form-data; name="image"; filename="a.png"` (RFC 9110 5.6.6). */
-export interface HeaderValue {
+interface HeaderValue {
   /** In lower case. */
   value: string
   /** Names in lower case. */

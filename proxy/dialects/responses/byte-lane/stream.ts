@@ -92,7 +92,7 @@ function isKeepAlive({ type, sequence_number: sequence, ...rest }: Fields): bool
 }
 
 /** False for other text: some upstreams put the message of an error in place of the reason. */
-export function isReason(details: unknown): boolean {
+function isReason(details: unknown): boolean {
   if (!isRecord(details)) return true
   return Object.values(details).every((value) => value === null || typeof value === 'number' || isWord(value))
 }

@@ -7,7 +7,7 @@ import type { Carrier, ImagePart } from '../../../core/neutral/types.ts'
 import { isOpaque } from '../reasoning.ts'
 
 /** A readable part of content, which some upstreams write as a list. */
-export interface ContentPiece {
+interface ContentPiece {
   type: 'text' | 'reasoning'
   text: string
 }

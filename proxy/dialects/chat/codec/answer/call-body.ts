@@ -2,7 +2,7 @@
 import { inputText } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 
-export interface CallBody {
+interface CallBody {
   kind: 'function' | 'custom'
   /** '' when there is none. */
   name: string

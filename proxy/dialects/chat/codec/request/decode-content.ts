@@ -15,7 +15,7 @@ import type {
 } from '../../../core/neutral/types.ts'
 import { CACHE_FIELDS, decodeCache, lostControl } from './cache.ts'
 
-export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart
+type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart
 
 const AT = 'messages.content'
 const HERE = { dialect: 'chat', at: AT } as const

@@ -9,7 +9,7 @@ import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { Names, Reasoning } from '../../../core/neutral/types.ts'
 import { present } from '../present.ts'
 
-export interface Thinking {
+interface Thinking {
   reasoning?: Reasoning
   names?: Names
   /** Fields below `reasoning` without effect, by their dotted names. */

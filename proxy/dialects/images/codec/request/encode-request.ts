@@ -69,7 +69,7 @@ function asksForNothing(name: string, value: unknown): boolean {
   return value === null || (name === 'partial_images' && value === 0)
 }
 
-export function isImageTool(tool: Tool): tool is Extract<Tool, { type: 'hosted' }> {
+function isImageTool(tool: Tool): tool is Extract<Tool, { type: 'hosted' }> {
   return tool.type === 'hosted' && tool.dialect === 'responses' && tool.name === 'image_generation'
 }
 

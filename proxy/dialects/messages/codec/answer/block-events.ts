@@ -65,6 +65,6 @@ export class BlockEvents {
   }
 }
 
-export function eventText(type: string, fields: object): string {
+function eventText(type: string, fields: object): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
 }

@@ -50,7 +50,7 @@ export function write(answer: ModelAnswer): { message: Record<string, unknown>; 
   return { message, losses: client.losses.names }
 }
 
-export interface Decoded {
+interface Decoded {
   parts: StreamPart[]
   finished: boolean
   done: boolean

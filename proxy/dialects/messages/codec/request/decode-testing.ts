@@ -20,7 +20,7 @@ export function decode(fields: object, headers = {}): ModelRequest {
   const bytes = Buffer.from(JSON.stringify(body))
   return decodeRequest(parseRequest(bytes, { maxDepth: 64, maxKeys: 10_000 }, headers), ENVELOPES)
 }
-export function encode(request: ModelRequest) {
+function encode(request: ModelRequest) {
   const losses = noLosses(request.source)
   const features = featuresOf('messages', 'generic', { cacheMarks: false, webSearch: false })
   const target = { model: 'm', features, defaultMaxOutputTokens: 8192, losses }

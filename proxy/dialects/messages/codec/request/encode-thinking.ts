@@ -16,7 +16,7 @@ const BUDGETS: Partial<Record<Effort, number>> = {
 /** The API's minimum. */
 const SMALLEST_BUDGET = 1024
 
-export interface Depth {
+interface Depth {
   thinking?: Fields
   effort?: Effort
   maxTokens: number

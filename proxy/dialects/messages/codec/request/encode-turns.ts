@@ -11,7 +11,7 @@ import {
 } from './encode-blocks.ts'
 import type { Writer } from './writer.ts'
 
-export interface Conversation {
+interface Conversation {
   system: Fields[]
   messages: Fields[]
 }

@@ -24,7 +24,7 @@ const TAKEN = new Set([
 ])
 const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']
 
-export interface AdaptedSchema {
+interface AdaptedSchema {
   schema: Fields
   /** True when a constraint is no longer enforced, or an object can no longer have members that the client allows. */
   changed: boolean

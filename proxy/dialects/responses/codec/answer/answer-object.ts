@@ -6,14 +6,14 @@ import { writeUsage } from '../../usage.ts'
 import { echoOf } from './answer-echo.ts'
 
 /** Facts that an upstream sends before the first token. */
-export interface Head {
+interface Head {
   id?: string
   model?: string
   created?: number
 }
 
 /** Facts that an upstream sends at the end of an answer. */
-export interface Tail {
+interface Tail {
   usage?: Usage
   tier?: string
 }
@@ -28,7 +28,7 @@ export function readHead(response: Record<string, unknown>): Head {
 }
 
 /** What a response object takes from its request. */
-export interface ResponseContext extends Pick<ClientView, 'parsed' | 'id' | 'created'> {
+interface ResponseContext extends Pick<ClientView, 'parsed' | 'id' | 'created'> {
   request: Pick<ModelRequest, 'model'>
 }
 

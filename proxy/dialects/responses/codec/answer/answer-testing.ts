@@ -32,7 +32,7 @@ export function clientFor(body: object = {}): ClientView {
   }
 }
 
-export interface Decoded {
+interface Decoded {
   parts: StreamPart[]
   decoder: ReturnType<typeof decodeStream>
 }

@@ -114,7 +114,7 @@ export function readCarrier(item: Fields): Carrier | undefined {
   return { dialect: 'responses', kind: 'encrypted', value, ...(typeof id === 'string' && { id }) }
 }
 
-export function readAnnotations(list: unknown) {
+function readAnnotations(list: unknown) {
   return listOf(list)
     .map(readAnnotation)
     .filter((annotation) => annotation !== undefined)

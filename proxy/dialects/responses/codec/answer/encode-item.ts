@@ -13,7 +13,7 @@ type Call = Pick<
   'callId' | 'name' | 'namespace' | 'kind' | 'search'
 >
 /** Parts that belong in a message. */
-export type ContentPart = Extract<AssistantPart, { type: 'text' | 'refusal' }>
+type ContentPart = Extract<AssistantPart, { type: 'text' | 'refusal' }>
 
 /** Types of items that have a status. */
 const WITH_STATUS = ['message', 'function_call', 'custom_tool_call', 'tool_search_call']

@@ -25,10 +25,10 @@ import { type Target, unsupported } from './target.ts'
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart | HostedPart
 
 /** Who wrote a text part; this decides its type. */
-export type Speaker = 'client' | 'model'
+type Speaker = 'client' | 'model'
 
 /** Where a list of parts is: `path` for errors, `at` for the names of losses. */
-export interface Place {
+interface Place {
   path: string
   at: string
 }

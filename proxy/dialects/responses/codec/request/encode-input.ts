@@ -15,7 +15,7 @@ import type {
 import { writeParts } from './content.ts'
 import type { Target } from './target.ts'
 
-export interface WrittenInput {
+interface WrittenInput {
   items: Fields[]
   instructions?: string
 }

@@ -6,7 +6,7 @@ import type { ModelRequest, OutputFormat } from '../../../core/neutral/types.ts'
 import * as schema from './schema.ts'
 import type { Target } from './target.ts'
 
-export interface TextSettings {
+interface TextSettings {
   format?: OutputFormat
   verbosity?: string
   /** True if the object has fields or a format that these do not cover. */
