@@ -1,4 +1,4 @@
-import type { FormLimits, JsonLimits } from '../dialects/core/dialect.ts'
+import type { FormLimits, JsonLimits } from '../dialects/core/request.ts'
 
 /** Bounds on what clients and upstreams may send and how long they may take; see docs/environment.md. */
 export interface Limits {

@@ -14,8 +14,8 @@
  */
 import type { ApiName } from '../../contract/endpoints.ts'
 import type { Caller } from '../auth/authenticate.ts'
-import type { ParsedRequest } from '../dialects/core/dialect.ts'
 import { newAnswerId } from '../dialects/core/neutral/ids.ts'
+import type { ParsedRequest } from '../dialects/core/request.ts'
 import { DIALECTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import { inputEstimate } from '../ledger/estimate.ts'

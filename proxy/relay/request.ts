@@ -1,9 +1,9 @@
 /** Reads the body of a relay request: `{url, format, body}`. */
 import type { ApiName } from '../../contract/endpoints.ts'
-import type { JsonLimits } from '../dialects/core/dialect.ts'
 import { parseJsonObject } from '../dialects/core/json/body.ts'
 import { spanOf } from '../dialects/core/json/splice.ts'
 import { isRecord } from '../dialects/core/json/value.ts'
+import type { JsonLimits } from '../dialects/core/request.ts'
 import { relayDialect } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 

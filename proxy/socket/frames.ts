@@ -3,11 +3,11 @@
  * POST /v1/responses and three of its own, which are cut out; the bytes of all others stay unchanged.
  */
 import { QUOTE } from '../../kit/bytes.ts'
-import type { JsonLimits } from '../dialects/core/dialect.ts'
 import { type JsonObject, parseJsonObject } from '../dialects/core/json/body.ts'
 import { refusal } from '../dialects/core/json/fields.ts'
 import { type Entry, JsonScanner, scanObject } from '../dialects/core/json/scanner.ts'
 import { isRecord } from '../dialects/core/json/value.ts'
+import type { JsonLimits } from '../dialects/core/request.ts'
 import { GatewayError } from '../errors.ts'
 
 /** The name of a stream; undefined for the unnamed one. Calls of one stream run one after the other. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { featuresOf } from '../../../contract/profiles.ts'
 import { ephemeralKeyRing } from '../../../store/sealing.ts'
-import type { ParsedRequest } from '../core/dialect.ts'
 import { createEnvelopes } from '../core/hub/envelope.ts'
 import { lanesOf } from '../core/lanes/index.ts'
 import type { DialectName } from '../core/neutral/types.ts'
+import type { ParsedRequest } from '../core/request.ts'
 import { DIALECTS } from '../index.ts'
 
 const STATE = { google: { thought_signature: 'SIG-OF-CALL' } }

@@ -1,5 +1,5 @@
 /** Reads chat completion requests: checks the required fields, and reads those for routing and holds. */
-import type { JsonLimits, ParsedRequest, RequestHead } from '../core/dialect.ts'
+
 import { parseJsonObject } from '../core/json/body.ts'
 import {
   isBoolean,
@@ -13,6 +13,7 @@ import {
 } from '../core/json/fields.ts'
 import { isRecord } from '../core/json/value.ts'
 import { weighInput } from '../core/json/weigh.ts'
+import type { JsonLimits, ParsedRequest, RequestHead } from '../core/request.ts'
 import { noteSplicePoints } from './byte-lane/splice.ts'
 import { INPUT_FIELDS } from './input.ts'
 

@@ -1,5 +1,5 @@
 /** The interface to a dialect whose answers can be continued by their id. */
-import type { JsonLimits, ParsedRequest } from './dialect.ts'
+import type { JsonLimits, ParsedRequest } from './request.ts'
 
 /** A request's position in its conversation. */
 export interface ChainPosition {

@@ -4,10 +4,11 @@
  */
 import { type Usage, zeroUsage } from '../../../contract/usage.ts'
 import type { UpstreamFailure } from '../../errors.ts'
-import type { Answer, ParsedRequest } from '../core/dialect.ts'
+import type { Answer } from '../core/byte-lane.ts'
 import { readFailure } from '../core/errors/read.ts'
 import { type Fields, isRecord, tryParse } from '../core/json/value.ts'
 import { count } from '../core/neutral/token-count.ts'
+import type { ParsedRequest } from '../core/request.ts'
 import { type Wanted, wantedOf } from './request.ts'
 import { decode, encode, exactly, isEncoded, isNumbers } from './vectors.ts'
 

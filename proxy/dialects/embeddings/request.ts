@@ -1,12 +1,12 @@
 /** Reads embeddings requests. It checks the fields that the gateway uses; the upstream checks the others. */
 import { GatewayError } from '../../errors.ts'
-import type { JsonLimits, ParsedRequest, RequestHead } from '../core/dialect.ts'
 import { parseJsonObject } from '../core/json/body.ts'
 import { listAt, stringAt } from '../core/json/checks.ts'
 import { isBoolean, isPositiveInteger, readModel, readOptional, refusal } from '../core/json/fields.ts'
 import { noteMembers } from '../core/json/model-splice.ts'
 import type { Fields } from '../core/json/value.ts'
 import { type InputFields, weighInput } from '../core/json/weigh.ts'
+import type { JsonLimits, ParsedRequest, RequestHead } from '../core/request.ts'
 
 type Encoding = 'float' | 'base64'
 

@@ -1,8 +1,8 @@
 /** Reads a request for edits as a form: images are files, all other fields are texts. */
 import { isUtf8 } from 'node:buffer'
-import type { FormLimits, ParsedRequest } from '../core/dialect.ts'
 import { refusal } from '../core/json/fields.ts'
 import type { Fields } from '../core/json/value.ts'
+import type { FormLimits, ParsedRequest } from '../core/request.ts'
 import { FieldRules, fieldName, isFile, isImage, isSourceImage, readText } from './fields.ts'
 import { multipartType, newBoundary, readBoundary } from './form/boundary.ts'
 import { type Part, parseForm } from './form/parse.ts'

@@ -1,7 +1,7 @@
 /** Classifies the fields of a form and limits them. */
 import { GatewayError } from '../../errors.ts'
-import type { FormLimits } from '../core/dialect.ts'
 import { refusal } from '../core/json/fields.ts'
+import type { FormLimits } from '../core/request.ts'
 import type { PartHead } from './form/part-head.ts'
 import { READ_FIELDS } from './head.ts'
 import { MAX_IMAGES } from './image-type.ts'

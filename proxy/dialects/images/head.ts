@@ -1,7 +1,8 @@
 /** The fields of a request for images that the gateway reads, from JSON or a form. */
-import type { RequestHead } from '../core/dialect.ts'
+
 import { isBoolean, readModel, readOptional, refusal } from '../core/json/fields.ts'
 import type { Fields } from '../core/json/value.ts'
+import type { RequestHead } from '../core/request.ts'
 
 /** Fields that the gateway uses. */
 export const READ_FIELDS = ['model', 'prompt', 'n', 'size', 'stream', 'partial_images'] as const

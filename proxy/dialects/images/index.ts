@@ -1,5 +1,6 @@
 /** The images API: https://platform.openai.com/docs/api-reference/images */
-import type { ByteLane, Dialect } from '../core/dialect.ts'
+import type { ByteLane } from '../core/byte-lane.ts'
+import type { Dialect } from '../core/dialect.ts'
 import { openaiErrorBody } from '../openai/error.ts'
 import { openaiWordings } from '../openai/error-wordings.ts'
 import { readAnswer } from './byte-lane/answer.ts'

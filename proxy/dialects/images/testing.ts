@@ -1,6 +1,7 @@
 /** Images and requests for images, for the tests of this folder. */
 import { GatewayError } from '../../errors.ts'
-import type { ClientView, ParsedRequest } from '../core/dialect.ts'
+import type { ClientView } from '../core/codec.ts'
+import type { ParsedRequest } from '../core/request.ts'
 import { noLosses } from '../testing.ts'
 import { writeForm } from './form/write.ts'
 import { imageEdits, images } from './index.ts'

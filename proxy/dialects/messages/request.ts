@@ -1,11 +1,11 @@
 /** Reads messages requests: checks the fields that the gateway acts on, and leaves the rest to the upstream. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { JsonLimits, ParsedRequest, RequestHead } from '../core/dialect.ts'
 import { parseJsonObject } from '../core/json/body.ts'
 import { isBoolean, isString, readModel, readOptional, refusal } from '../core/json/fields.ts'
 import { noteMembers } from '../core/json/model-splice.ts'
 import { type Fields, isRecord } from '../core/json/value.ts'
 import { weighInput } from '../core/json/weigh.ts'
+import type { JsonLimits, ParsedRequest, RequestHead } from '../core/request.ts'
 import { INPUT_FIELDS } from './input.ts'
 
 /** Top-level keys that the gateway acts on. */

@@ -1,6 +1,5 @@
 /** Reads responses requests. It checks the fields that the gateway uses; the upstream checks the others. */
 import { GatewayError } from '../../errors.ts'
-import type { JsonLimits, ParsedRequest, RequestHead } from '../core/dialect.ts'
 import { parseJsonObject } from '../core/json/body.ts'
 import {
   isBoolean,
@@ -14,6 +13,7 @@ import {
 import { noteMembers } from '../core/json/model-splice.ts'
 import { isRecord } from '../core/json/value.ts'
 import { weighInput } from '../core/json/weigh.ts'
+import type { JsonLimits, ParsedRequest, RequestHead } from '../core/request.ts'
 import { notePosition, readPosition } from './chains/position.ts'
 import { INPUT_FIELDS } from './input.ts'
 

@@ -1,6 +1,7 @@
 /** From a planned route to an answer at the client: attempts until one commits, then its answer or its stream. */
 import type { Delivered } from '../../../contract/sizes.ts'
-import type { Answer, ClientApi } from '../../dialects/core/dialect.ts'
+import type { Answer } from '../../dialects/core/byte-lane.ts'
+import type { ClientApi } from '../../dialects/core/dialect.ts'
 import { GatewayError } from '../../errors.ts'
 import { detailOf } from '../../telemetry/request-log.ts'
 import { callerError } from '../attempt/caller-error.ts'

@@ -1,7 +1,8 @@
 /** Refusals of the way in which a request was sent. The channel is fine; the same channel may accept a changed request. */
-import type { ParsedRequest } from '../../dialects/core/dialect.ts'
+
 import type { LaneTarget } from '../../dialects/core/lanes/index.ts'
 import type { Lane } from '../../dialects/core/lanes/lane.ts'
+import type { ParsedRequest } from '../../dialects/core/request.ts'
 import type { UpstreamFailure } from '../../errors.ts'
 
 /** How a later lane differs; see LaneTarget. */

@@ -1,8 +1,8 @@
 /** What attempts work with. */
 import type { RouteRecord } from '../../../contract/table/records.ts'
-import type { ParsedRequest } from '../../dialects/core/dialect.ts'
 import type { Lanes } from '../../dialects/core/lanes/index.ts'
 import type { Lane } from '../../dialects/core/lanes/lane.ts'
+import type { ParsedRequest } from '../../dialects/core/request.ts'
 import type { Dispatchers } from '../../outbound/dispatchers.ts'
 import type { ChannelHealth } from '../../upstream/health.ts'
 import type { RetryBudget } from '../../upstream/retry-budget.ts'

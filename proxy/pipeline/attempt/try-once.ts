@@ -1,5 +1,5 @@
 /** One attempt on one channel: the call, and what its answer turns out to be. */
-import type { Answer } from '../../dialects/core/dialect.ts'
+import type { Answer } from '../../dialects/core/byte-lane.ts'
 import { readError } from '../../dialects/core/errors/read.ts'
 import type { Lane } from '../../dialects/core/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../../errors.ts'

@@ -2,7 +2,7 @@
  * The upstream's side of a stream. It passes nothing on before an event has begun the answer. It does not trust the
  * content type: a JSON body or an HTML page instead of a stream is recognised by its first line.
  */
-import type { StreamObserver } from '../../dialects/core/dialect.ts'
+import type { StreamObserver } from '../../dialects/core/byte-lane.ts'
 import { EventTooLarge } from '../../dialects/core/sse/splitter.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
 import { type AnswerSink, firstByte, type UpstreamResponse } from '../../outbound/exchange.ts'

@@ -3,7 +3,7 @@ import { COSTLIER_TIERS } from '../../../contract/api/index.ts'
 import type { Nanos } from '../../../contract/money.ts'
 import type { AccountRecord, RouteRecord } from '../../../contract/table/records.ts'
 import type { Caller } from '../../auth/authenticate.ts'
-import type { ParsedRequest } from '../../dialects/core/dialect.ts'
+import type { ParsedRequest } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
 import { billOf } from '../../ledger/bill.ts'
 import {

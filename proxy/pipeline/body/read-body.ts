@@ -1,8 +1,9 @@
 /** Reads the body of a request within its limits. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGunzip } from 'node:zlib'
-import type { ClientApi, JsonLimits } from '../../dialects/core/dialect.ts'
+import type { ClientApi } from '../../dialects/core/dialect.ts'
 import { JsonScanner } from '../../dialects/core/json/scanner.ts'
+import type { JsonLimits } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
 import { jsonLimitsOf, type Limits } from '../limits.ts'
 import { ClientGone } from '../request/client.ts'

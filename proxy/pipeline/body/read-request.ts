@@ -1,7 +1,7 @@
 /** From the body of a call to a parsed request. */
 import { keyHash } from '../../../contract/ids.ts'
 import type { Caller } from '../../auth/authenticate.ts'
-import type { ParsedRequest } from '../../dialects/core/dialect.ts'
+import type { ParsedRequest } from '../../dialects/core/request.ts'
 import type { Call } from '../call.ts'
 import { jsonLimitsOf } from '../limits.ts'
 import type { AdmittedContext } from '../request/context.ts'

@@ -1,13 +1,8 @@
 /** Passes a request body on to an upstream while it arrives, with back-pressure from the upstream to the client. */
 
 import { Readable } from 'node:stream'
-import type {
-  BodyRest,
-  ClientApi,
-  FormLimits,
-  ParsedRequest,
-  ParsedUpload,
-} from '../../dialects/core/dialect.ts'
+import type { ClientApi } from '../../dialects/core/dialect.ts'
+import type { BodyRest, FormLimits, ParsedRequest, ParsedUpload } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
 import { ClientGone } from '../request/client.ts'
 import { type LargeBody, tooLarge } from './read-body.ts'

@@ -1,7 +1,7 @@
 /** Replaces items that a request only names by their text, from the stored answers that had them. */
 import { RecordUnreadable, type ResponseBinding } from '../../../store/contract.ts'
 import type { ChainPosition, Chains } from '../../dialects/core/chains.ts'
-import type { ParsedRequest } from '../../dialects/core/dialect.ts'
+import type { ParsedRequest } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
 import { jsonLimitsOf } from '../limits.ts'

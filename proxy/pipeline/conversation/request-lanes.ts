@@ -2,10 +2,10 @@
 import type { RouteRecord } from '../../../contract/table/records.ts'
 import type { KeyRing } from '../../../store/sealing.ts'
 import { type Caller, ownerOf } from '../../auth/authenticate.ts'
-import type { ParsedRequest } from '../../dialects/core/dialect.ts'
 import { createEnvelopes } from '../../dialects/core/hub/envelope.ts'
 import { lanesOf, type ReadyLanes } from '../../dialects/core/lanes/index.ts'
 import { newAnswerId } from '../../dialects/core/neutral/ids.ts'
+import type { ParsedRequest } from '../../dialects/core/request.ts'
 import { DIALECTS, type Endpoint } from '../../dialects/index.ts'
 import { inputEstimate } from '../../ledger/estimate.ts'
 

@@ -1,7 +1,7 @@
 /** Follows an answer on its way to the client, and keeps what the next request of the conversation needs. */
 import type { Usage } from '../../../contract/usage.ts'
 import type { AnswerRecord, AnswerTap, ChainPosition, Chains } from '../../dialects/core/chains.ts'
-import type { ParsedRequest } from '../../dialects/core/dialect.ts'
+import type { ParsedRequest } from '../../dialects/core/request.ts'
 import type { Call } from '../call.ts'
 import type { Conversations } from './conversations.ts'
 import { keepAnswer } from './keep.ts'

@@ -1,13 +1,8 @@
 /** Connects the codecs as the pipeline does, without a server, a clock or random values. */
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { type Features, featuresOf } from '../../../contract/profiles.ts'
-import type {
-  ClientView,
-  Dialect,
-  ParsedRequest,
-  StreamDecoder,
-  StreamEncoder,
-} from '../../../proxy/dialects/core/dialect.ts'
+import type { ClientView, StreamDecoder, StreamEncoder } from '../../../proxy/dialects/core/codec.ts'
+import type { Dialect } from '../../../proxy/dialects/core/dialect.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { lanesOf } from '../../../proxy/dialects/core/lanes/index.ts'
 import type { Lane } from '../../../proxy/dialects/core/lanes/lane.ts'
@@ -20,6 +15,7 @@ import type {
   ModelRequest,
   StreamPart,
 } from '../../../proxy/dialects/core/neutral/types.ts'
+import type { ParsedRequest } from '../../../proxy/dialects/core/request.ts'
 import { DIALECTS } from '../../../proxy/dialects/index.ts'
 import { noLosses } from '../../../proxy/dialects/testing.ts'
 import type { UpstreamFailure } from '../../../proxy/errors.ts'

@@ -1,8 +1,10 @@
 /** Splices the gateway's edits into the bytes of a chat request. */
-import type { JsonLimits, ParsedRequest, RequestEdits } from '../../core/dialect.ts'
+
+import type { RequestEdits } from '../../core/byte-lane.ts'
 import { type Member, scanObject } from '../../core/json/scanner.ts'
 import { type Cut, cut, type Span, spanOf } from '../../core/json/splice.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
+import type { JsonLimits, ParsedRequest } from '../../core/request.ts'
 
 /** parseRequest has already checked the limits. */
 const NO_LIMITS: JsonLimits = { maxDepth: Infinity, maxKeys: Infinity }

@@ -1,7 +1,9 @@
 /** Vendor state in a request to an upstream of this dialect: in entries of reasoning and in calls. */
-import type { ParsedRequest, StateAccess } from '../../core/dialect.ts'
+
+import type { StateAccess } from '../../core/byte-lane.ts'
 import type { Change } from '../../core/json/edit.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import type { ParsedRequest } from '../../core/request.ts'
 import { isOpaque } from '../codec/reasoning.ts'
 
 const LISTS = ['reasoning_details', 'thinking_blocks']

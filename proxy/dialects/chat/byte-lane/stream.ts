@@ -1,10 +1,11 @@
 /** Follows the stream of a chat completion, whose events pass as bytes. */
 import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError } from '../../../errors.ts'
-import type { ParsedRequest, StreamObserver } from '../../core/dialect.ts'
+import type { StreamObserver } from '../../core/byte-lane.ts'
 import { readFailure } from '../../core/errors/read.ts'
 import { isWord } from '../../core/errors/words.ts'
 import { type Fields, isRecord } from '../../core/json/value.ts'
+import type { ParsedRequest } from '../../core/request.ts'
 import { EventFollower, type Verdict } from '../../core/sse/follower.ts'
 import { brokenChoice } from '../codec/answer/finish.ts'
 import { errorEvent } from '../error.ts'

@@ -1,8 +1,9 @@
 /** Helpers for the tests of the codec. */
 import { type Features, featuresOf, type Profile } from '../../../../contract/profiles.ts'
-import type { ClientView, ParsedRequest, StreamFeatures } from '../../core/dialect.ts'
+import type { ClientView, StreamFeatures } from '../../core/codec.ts'
 import type { Losses } from '../../core/neutral/losses.ts'
 import type { ApiName, Carrier, Envelopes, ModelRequest, StreamPart } from '../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../core/request.ts'
 import { noLosses } from '../../testing.ts'
 import { chat } from '../index.ts'
 

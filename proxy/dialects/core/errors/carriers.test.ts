@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ParsedRequest } from '../dialect.ts'
+import type { ParsedRequest } from '../request.ts'
 import { readFailure } from './read.ts'
 import * as errorOf from './testing.ts'
 import { refused, requestOf } from './testing.ts'

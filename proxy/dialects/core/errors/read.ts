@@ -1,8 +1,8 @@
 /** Classifies upstream errors, and writes the client's error when the client is at fault. */
 import type { FailureClass } from '../../../../contract/failures.ts'
 import { type ErrorCode, GatewayError, Unshown, type UpstreamFailure } from '../../../errors.ts'
-import type { ParsedRequest } from '../dialect.ts'
 import { tryParse } from '../json/value.ts'
+import type { ParsedRequest } from '../request.ts'
 import { carrierRefusal } from './carriers.ts'
 import { contextLength } from './context-length.ts'
 import { paramOf } from './param.ts'

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { cpuMs } from '../../../../test/harness/cpu.ts'
-import type { ParsedRequest } from '../dialect.ts'
+import type { ParsedRequest } from '../request.ts'
 import * as errorOf from './testing.ts'
 import { refused, requestOf } from './testing.ts'
 

@@ -1,6 +1,6 @@
 /** Requests and upstream errors for the tests of this folder. */
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { ParsedRequest } from '../dialect.ts'
+import type { ParsedRequest } from '../request.ts'
 import '../../index.ts'
 import { readError } from './read.ts'
 

@@ -2,16 +2,11 @@
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../../errors.ts'
-import type {
-  ParsedRequest,
-  StreamDecoder,
-  StreamEncoder,
-  StreamFeatures,
-  StreamObserver,
-  UpstreamCodec,
-} from '../dialect.ts'
+import type { StreamObserver } from '../byte-lane.ts'
+import type { StreamDecoder, StreamEncoder, StreamFeatures, UpstreamCodec } from '../codec.ts'
 import { addText, withImages } from '../neutral/delivered.ts'
 import type { PartFilter, StreamPart } from '../neutral/types.ts'
+import type { ParsedRequest } from '../request.ts'
 import { QuietEvents, TOO_QUIET } from '../sse/quiet.ts'
 import { readEvents } from '../sse/reader.ts'
 import { EventSplitter } from '../sse/splitter.ts'

@@ -1,12 +1,13 @@
 /** Converts whole answers. */
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { ClientCodec, ClientView, ParsedRequest, StreamFeatures, UpstreamCodec } from '../dialect.ts'
+import type { ClientCodec, ClientView, StreamFeatures, UpstreamCodec } from '../codec.ts'
 import { parseWithInputs } from '../json/exact.ts'
 import { addText, withImages } from '../neutral/delivered.ts'
 import { fold } from '../neutral/fold.ts'
 import type { ModelAnswer, PartFilter, StreamPart } from '../neutral/types.ts'
 import { unfold } from '../neutral/unfold.ts'
+import type { ParsedRequest } from '../request.ts'
 import { guardCalls, type TakesText } from './call-guard.ts'
 import { chain, HubStream } from './stream.ts'
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../../errors.ts'
-import type { JsonLimits } from '../dialect.ts'
+import type { JsonLimits } from '../request.ts'
 import { type Member, scanObject } from './scanner.ts'
 import { isRecord } from './value.ts'
 

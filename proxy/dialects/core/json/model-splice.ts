@@ -1,5 +1,7 @@
 /** Replaces the model in a request's bytes, for dialects whose requests pass otherwise unchanged. */
-import type { ParsedRequest, RequestEdits } from '../dialect.ts'
+
+import type { RequestEdits } from '../byte-lane.ts'
+import type { ParsedRequest } from '../request.ts'
 import { type Member, scanObject } from './scanner.ts'
 import { cut, type Span, spanOf } from './splice.ts'
 

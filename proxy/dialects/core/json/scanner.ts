@@ -1,7 +1,7 @@
 /** Scans the bytes of JSON once, whole or as they arrive, without parsing them. */
 import { BACKSLASH, OPEN_OBJECT, QUOTE as QUOTE_BYTE } from '../../../../kit/bytes.ts'
 import { GatewayError } from '../../../errors.ts'
-import type { JsonLimits } from '../dialect.ts'
+import type { JsonLimits } from '../request.ts'
 
 /** A value one level below the outermost object or list. Offsets count from the first byte pushed. */
 export interface Entry {

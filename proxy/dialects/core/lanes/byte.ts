@@ -1,10 +1,12 @@
 /** The lane between equal dialects: bytes pass, except for single values that are replaced in place. */
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { ByteLane, ClientApi, ParsedRequest } from '../dialect.ts'
+import type { ByteLane } from '../byte-lane.ts'
+import type { ClientApi } from '../dialect.ts'
 import { looksLikeStream } from '../hub/whole.ts'
 import type { Change } from '../json/edit.ts'
 import { cutsOf } from '../json/edit.ts'
 import { Losses } from '../neutral/losses.ts'
+import type { ParsedRequest } from '../request.ts'
 import { RenamingObserver, renameInAnswer, renameInEvents } from './client-model.ts'
 import type { Lane } from './lane.ts'
 

@@ -1,6 +1,6 @@
 /** Shows clients the model name that they sent, in answers that pass as bytes. */
 import type { GatewayError } from '../../../errors.ts'
-import type { ByteLane, StreamObserver } from '../dialect.ts'
+import type { ByteLane, StreamObserver } from '../byte-lane.ts'
 import { spansAt } from '../json/edit.ts'
 import { type Cut, cut } from '../json/splice.ts'
 import { editEvents } from '../sse/edit.ts'

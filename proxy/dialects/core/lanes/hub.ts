@@ -1,7 +1,8 @@
 /** The lane through the neutral form: between two dialects, and for tasks that the gateway does with an upstream's model. */
 import type { Features } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
-import type { ClientApi, ClientCodec, ClientView, Dialect, Emulation, EncodedRequest } from '../dialect.ts'
+import type { ClientCodec, ClientView, Emulation, EncodedRequest } from '../codec.ts'
+import type { ClientApi, Dialect } from '../dialect.ts'
 import type { TakesText } from '../hub/call-guard.ts'
 import { type PrepareTarget, prepare } from '../hub/prepare.ts'
 import { HubStream } from '../hub/stream.ts'

@@ -1,6 +1,6 @@
 /** One attempt's conversion: the request for the upstream, and the reader of its answer for the client. */
 import { GatewayError, type UpstreamFailure } from '../../../errors.ts'
-import type { Answer, StreamObserver } from '../dialect.ts'
+import type { Answer, StreamObserver } from '../byte-lane.ts'
 import type { Losses } from '../neutral/losses.ts'
 
 export interface Lane {

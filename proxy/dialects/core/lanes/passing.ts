@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../../errors.ts'
-import type { StreamObserver } from '../dialect.ts'
+import type { StreamObserver } from '../byte-lane.ts'
 
 /** Wraps an observer, and may hold back or change the events that it passes. */
 export abstract class PassingObserver implements StreamObserver {

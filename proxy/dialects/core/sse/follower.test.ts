@@ -4,7 +4,7 @@ import { imageEdits } from '../../images/index.ts'
 import { edit, VALID_REQUEST } from '../../images/testing.ts'
 import { messages } from '../../messages/index.ts'
 import { responses } from '../../responses/index.ts'
-import type { StreamObserver } from '../dialect.ts'
+import type { StreamObserver } from '../byte-lane.ts'
 
 const LIMITS = { maxDepth: 20, maxKeys: 100 }
 const MESSAGE = [{ role: 'user', content: 'Hi' }]

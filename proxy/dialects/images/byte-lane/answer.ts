@@ -1,8 +1,9 @@
 /** Reads whole answers of the images API. */
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { Answer, ParsedRequest } from '../../core/dialect.ts'
+import type { Answer } from '../../core/byte-lane.ts'
 import { readFailure } from '../../core/errors/read.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import type { ParsedRequest } from '../../core/request.ts'
 import { type EventFamily, eventText } from '../events.ts'
 import { readUsage } from '../usage.ts'
 

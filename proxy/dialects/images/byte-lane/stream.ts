@@ -1,7 +1,7 @@
 /** Follows a stream of images; bytes pass as they are. */
 import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError } from '../../../errors.ts'
-import type { StreamObserver } from '../../core/dialect.ts'
+import type { StreamObserver } from '../../core/byte-lane.ts'
 import type { Fields } from '../../core/json/value.ts'
 import { EventFollower, type Verdict } from '../../core/sse/follower.ts'
 import { errorText, isCompleted, isPartial } from '../events.ts'

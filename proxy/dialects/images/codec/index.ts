@@ -1,5 +1,5 @@
 /** Converts between the images API and the neutral form. Its two endpoints differ only in the names of their events. */
-import type { Codec } from '../../core/dialect.ts'
+import type { Codec } from '../../core/codec.ts'
 import type { EventFamily } from '../events.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
 import { decodeStream } from './answer/decode-stream.ts'

@@ -1,7 +1,7 @@
 /** Limits of forms, both in memory and sent on while they arrive. */
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
-import type { FormLimits } from '../../core/dialect.ts'
+import type { FormLimits } from '../../core/request.ts'
 import { imageEdits } from '../index.ts'
 import { type FormEntry, formBody, MULTIPART, PNG } from '../testing.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
-import type { ParsedUpload } from '../../core/dialect.ts'
+import type { ParsedUpload } from '../../core/request.ts'
 import { parseForm } from '../form/parse.ts'
 import { imageEdits } from '../index.ts'
 import {

@@ -3,8 +3,8 @@
  * upstream finds exactly the parts that the gateway checked. Texts that the gateway reads must come before the first file.
  */
 import { GatewayError } from '../../../errors.ts'
-import type { BodyRest, FormLimits, ParsedRequest, ParsedUpload } from '../../core/dialect.ts'
 import type { Fields } from '../../core/json/value.ts'
+import type { BodyRest, FormLimits, ParsedRequest, ParsedUpload } from '../../core/request.ts'
 import { FieldRules, isFile, isRead, readText } from '../fields.ts'
 import { multipartType, newBoundary, readBoundary } from '../form/boundary.ts'
 import type { PartHead } from '../form/part-head.ts'

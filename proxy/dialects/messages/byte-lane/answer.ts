@@ -1,10 +1,11 @@
 /** Reads whole messages, and converts them to streams for upstreams that ignore `stream: true`. */
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { Answer, ParsedRequest } from '../../core/dialect.ts'
+import type { Answer } from '../../core/byte-lane.ts'
 import { readFailure } from '../../core/errors/read.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'
+import type { ParsedRequest } from '../../core/request.ts'
 import { readTier, readUsage } from '../usage.ts'
 
 type Block = Record<string, unknown>

@@ -1,4 +1,4 @@
-import type { ParsedRequest } from '../../core/dialect.ts'
+import type { ParsedRequest } from '../../core/request.ts'
 import { API_VERSION } from '../version.ts'
 
 /** The client's version and betas, which decide the fields that its body may have. */

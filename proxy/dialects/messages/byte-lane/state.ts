@@ -1,7 +1,9 @@
 /** Vendor state in a request to an upstream of this dialect: signatures of thinking, and redacted thinking. */
-import type { ParsedRequest, StateAccess } from '../../core/dialect.ts'
+
+import type { StateAccess } from '../../core/byte-lane.ts'
 import type { Change, Path } from '../../core/json/edit.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import type { ParsedRequest } from '../../core/request.ts'
 
 const AT = 'messages.content'
 /** Blocks that carry state: the field, and its kind of carrier. */

@@ -1,7 +1,7 @@
 /** Follows the stream of a message, whose events pass as bytes. */
 import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError } from '../../../errors.ts'
-import type { StreamObserver } from '../../core/dialect.ts'
+import type { StreamObserver } from '../../core/byte-lane.ts'
 import { isWord } from '../../core/errors/words.ts'
 import { type Fields, isRecord } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'

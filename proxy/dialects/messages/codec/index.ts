@@ -1,4 +1,4 @@
-import type { Codec } from '../../core/dialect.ts'
+import type { Codec } from '../../core/codec.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
 import { decodeStream } from './answer/decode-stream.ts'
 import { encodeAnswer } from './answer/encode-answer.ts'

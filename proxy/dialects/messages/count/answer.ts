@@ -1,9 +1,10 @@
 /** Reads token counts. Counting is not billed. */
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { Answer, ParsedRequest } from '../../core/dialect.ts'
+import type { Answer } from '../../core/byte-lane.ts'
 import { readFailure } from '../../core/errors/read.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import { count } from '../../core/neutral/token-count.ts'
+import type { ParsedRequest } from '../../core/request.ts'
 
 export function readAnswer(body: Buffer, request: ParsedRequest): Answer | UpstreamFailure {
   const value = tryParse(body.toString('utf8'))

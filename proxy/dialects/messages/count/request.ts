@@ -1,10 +1,10 @@
 /** Reads requests to count tokens: messages requests without the fields for an answer. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { JsonLimits, ParsedRequest, RequestHead } from '../../core/dialect.ts'
 import { parseJsonObject } from '../../core/json/body.ts'
 import { readModel } from '../../core/json/fields.ts'
 import { noteMembers } from '../../core/json/model-splice.ts'
 import { weighInput } from '../../core/json/weigh.ts'
+import type { JsonLimits, ParsedRequest, RequestHead } from '../../core/request.ts'
 import { INPUT_FIELDS } from '../input.ts'
 import { checkPrompt, keptHeaders } from '../request.ts'
 

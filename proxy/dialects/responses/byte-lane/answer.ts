@@ -1,10 +1,11 @@
 /** Reads whole responses. */
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { Answer, ParsedRequest } from '../../core/dialect.ts'
+import type { Answer } from '../../core/byte-lane.ts'
 import { readFailure } from '../../core/errors/read.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'
+import type { ParsedRequest } from '../../core/request.ts'
 import { isCompacted, NO_COMPACTION } from '../compact/native.ts'
 import { imagesIn, readUsage } from '../usage.ts'
 import { toStream } from './to-stream.ts'

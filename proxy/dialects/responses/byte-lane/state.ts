@@ -1,7 +1,9 @@
 /** Opens vendor state in a request on the byte lane: encrypted reasoning and compactions. */
-import type { ParsedRequest, StateAccess } from '../../core/dialect.ts'
+
+import type { StateAccess } from '../../core/byte-lane.ts'
 import type { Change } from '../../core/json/edit.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import type { ParsedRequest } from '../../core/request.ts'
 import { readCompaction } from '../codec/request/compactions.ts'
 
 /** Throws GatewayError invalid_request for a compaction of the gateway that does not open. */

@@ -1,7 +1,7 @@
 /** Follows the stream of a response; bytes pass as they are. */
 import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError } from '../../../errors.ts'
-import type { StreamObserver } from '../../core/dialect.ts'
+import type { StreamObserver } from '../../core/byte-lane.ts'
 import { readFailure } from '../../core/errors/read.ts'
 import { isWord } from '../../core/errors/words.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'

@@ -1,8 +1,8 @@
 /** The position of a request in its conversation. */
 import type { ChainPosition } from '../../core/chains.ts'
-import type { ParsedRequest } from '../../core/dialect.ts'
 import { isBoolean, isString, readOptional, refusal } from '../../core/json/fields.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import type { ParsedRequest } from '../../core/request.ts'
 
 /** Characters of a response id, which any upstream may have chosen. */
 export const MAX_ID_LENGTH = 1024

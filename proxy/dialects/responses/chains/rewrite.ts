@@ -1,9 +1,10 @@
 /** Rewrites a request of a chain for an upstream. All other bytes stay as the client wrote them. */
-import type { JsonLimits, ParsedRequest } from '../../core/dialect.ts'
+
 import { removal } from '../../core/json/pieces.ts'
 import { scanObject } from '../../core/json/scanner.ts'
 import { cut, spanOf } from '../../core/json/splice.ts'
 import { tryParse } from '../../core/json/value.ts'
+import type { JsonLimits, ParsedRequest } from '../../core/request.ts'
 import { echoOriginal } from '../codec/answer/answer-echo.ts'
 import { inputItems } from './input.ts'
 import { referenceOf } from './position.ts'

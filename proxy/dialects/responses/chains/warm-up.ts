@@ -1,5 +1,5 @@
 /** The answer to a request that only prepares its conversation. The gateway calls no upstream. */
-import type { ParsedRequest } from '../../core/dialect.ts'
+import type { ParsedRequest } from '../../core/request.ts'
 import { EventWriter } from '../codec/answer/answer-events.ts'
 import { writeFinish } from '../codec/answer/answer-finish.ts'
 import { ResponseWriter } from '../codec/answer/answer-object.ts'

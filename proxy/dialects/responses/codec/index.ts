@@ -1,5 +1,5 @@
 /** Both directions between the responses dialect and the neutral form. */
-import type { Codec } from '../../core/dialect.ts'
+import type { Codec } from '../../core/codec.ts'
 import { emulate } from '../compact/emulated.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
 import { decodeStream } from './answer/decode-stream.ts'

@@ -5,7 +5,7 @@
  */
 import type { ApiName } from '../../../../contract/endpoints.ts'
 import { GatewayError, type UpstreamFailure } from '../../../errors.ts'
-import type { ClientView, Emulation, StreamEncoder } from '../../core/dialect.ts'
+import type { ClientView, Emulation, StreamEncoder } from '../../core/codec.ts'
 import { itemId } from '../../core/neutral/ids.ts'
 import type { HostedPart, ModelAnswer, ModelRequest, StreamPart } from '../../core/neutral/types.ts'
 import { unfold } from '../../core/neutral/unfold.ts'

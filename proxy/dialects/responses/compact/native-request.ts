@@ -1,10 +1,11 @@
 /** The request for a summary, for an upstream of this dialect that cannot compact. */
-import type { ParsedRequest } from '../../core/dialect.ts'
+
 import { type Change, cutsOf } from '../../core/json/edit.ts'
 import { objectOf } from '../../core/json/pieces.ts'
 import { scanObject } from '../../core/json/scanner.ts'
 import { cut } from '../../core/json/splice.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
+import type { ParsedRequest } from '../../core/request.ts'
 import { keptItems } from '../chains/input.ts'
 import { INSTRUCTION } from './prompts.ts'
 

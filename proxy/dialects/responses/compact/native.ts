@@ -1,6 +1,6 @@
 /** Compactions by upstreams. An upstream without compaction may ignore the request for one and just answer. */
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { StreamObserver } from '../../core/dialect.ts'
+import type { StreamObserver } from '../../core/byte-lane.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import { readEvents } from '../../core/sse/reader.ts'
 

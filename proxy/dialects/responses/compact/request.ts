@@ -1,6 +1,6 @@
 /** Reads requests for a compaction: responses requests without a stream. */
 import { GatewayError } from '../../../errors.ts'
-import type { JsonLimits, ParsedRequest } from '../../core/dialect.ts'
+import type { JsonLimits, ParsedRequest } from '../../core/request.ts'
 import * as responses from '../request.ts'
 
 /** Throws GatewayError naming the field. Fields that only responses has are accepted, because older agents send them. */

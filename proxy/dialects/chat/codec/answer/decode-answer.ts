@@ -1,10 +1,10 @@
 /** Reads a whole answer of an upstream. */
 import type { UpstreamFailure } from '../../../../errors.ts'
-import type { ParsedRequest } from '../../../core/dialect.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { contentList, readable } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { AssistantPart, ModelAnswer, TextPart, ToolCallPart } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { readUsage } from '../../usage.ts'
 import { present } from '../present.ts'
 import { detailText, PARAGRAPH } from '../reasoning.ts'

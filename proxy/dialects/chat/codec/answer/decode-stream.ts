@@ -1,11 +1,12 @@
 /** Reads the chunks of an upstream's stream. */
 import type { Usage } from '../../../../../contract/usage.ts'
 import type { UpstreamFailure } from '../../../../errors.ts'
-import type { ParsedRequest, StreamDecoder, StreamFeatures } from '../../../core/dialect.ts'
+import type { StreamDecoder, StreamFeatures } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { contentList, unreadable } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { readUsage } from '../../usage.ts'
 import { detailText } from '../reasoning.ts'
 import { readAnnotations } from './annotations.ts'

@@ -1,5 +1,5 @@
 /** Writes a whole answer for a client. */
-import type { ClientView } from '../../../core/dialect.ts'
+import type { ClientView } from '../../../core/codec.ts'
 import { type Fields, tryParse } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownImage } from '../../../core/neutral/media.ts'

@@ -1,7 +1,7 @@
 /** Writes an answer as the chunks of a client's stream. */
 import type { Usage } from '../../../../../contract/usage.ts'
 import type { GatewayError } from '../../../../errors.ts'
-import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
+import type { ClientView, StreamEncoder } from '../../../core/codec.ts'
 import { type Fields, tryParse } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownImage } from '../../../core/neutral/media.ts'

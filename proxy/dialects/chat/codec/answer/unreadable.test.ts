@@ -1,8 +1,8 @@
 /** Answers of upstreams with other values in place of content. */
 import { describe, expect, test } from 'vitest'
 import '../../../index.ts'
-import type { ParsedRequest } from '../../../core/dialect.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { parseRequest } from '../../request.ts'
 import { decodeAnswer } from './decode-answer.ts'
 import { ChatStreamDecoder } from './decode-stream.ts'

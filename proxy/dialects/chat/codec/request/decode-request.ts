@@ -1,6 +1,5 @@
 /** Reads a client's request into the neutral form. */
 import { GatewayError } from '../../../../errors.ts'
-import type { ParsedRequest } from '../../../core/dialect.ts'
 import {
   booleanAt,
   integerAt,
@@ -16,6 +15,7 @@ import { isOutputLimit, OUTPUT_RULE, refusal } from '../../../core/json/fields.t
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
 import { inside, keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, Names, OutputFormat } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { present } from '../present.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { decodeThinking } from './thinking.ts'

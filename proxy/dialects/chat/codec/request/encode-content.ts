@@ -1,6 +1,6 @@
 /** Writes the content of messages for an upstream. */
 import { GatewayError } from '../../../../errors.ts'
-import type { EncodeTarget } from '../../../core/dialect.ts'
+import type { EncodeTarget } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import { dataUrl } from '../../../core/neutral/media.ts'

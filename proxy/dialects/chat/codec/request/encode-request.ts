@@ -1,6 +1,6 @@
 /** Writes a request for an upstream that speaks chat. */
 import { GatewayError } from '../../../../errors.ts'
-import type { EncodedRequest, EncodeTarget } from '../../../core/dialect.ts'
+import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import { isClosedSchema } from '../../../core/neutral/closed-schema.ts'
 import type { ModelRequest, OutputFormat } from '../../../core/neutral/types.ts'

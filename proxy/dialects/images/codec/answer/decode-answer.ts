@@ -1,9 +1,9 @@
 /** Reads a whole answer of the images API. */
 import type { UpstreamFailure } from '../../../../errors.ts'
-import type { ParsedRequest } from '../../../core/dialect.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type { ModelAnswer } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { imagesOf } from '../../byte-lane/answer.ts'
 import { readUsage } from '../../usage.ts'
 import { readImage } from './image-fields.ts'

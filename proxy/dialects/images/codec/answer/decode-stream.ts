@@ -1,10 +1,11 @@
 /** Reads the events of a stream of images. */
 import type { Usage } from '../../../../../contract/usage.ts'
 import type { UpstreamFailure } from '../../../../errors.ts'
-import type { ParsedRequest, StreamDecoder } from '../../../core/dialect.ts'
+import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { isCompleted, isPartial } from '../../events.ts'
 import { addUsage, readUsage } from '../../usage.ts'
 import { readImage, readMaking } from './image-fields.ts'

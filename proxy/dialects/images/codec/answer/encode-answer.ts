@@ -1,6 +1,6 @@
 /** Writes a whole answer for a client of the images API. */
 import type { UpstreamFailure } from '../../../../errors.ts'
-import type { ClientView } from '../../../core/dialect.ts'
+import type { ClientView } from '../../../core/codec.ts'
 import type { ImagePart, ModelAnswer } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
 import { noImage, writeMaking, writeSource } from './image-fields.ts'

@@ -1,7 +1,7 @@
 /** Writes the events of a stream of images. */
 import type { Usage } from '../../../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../../../errors.ts'
-import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
+import type { ClientView, StreamEncoder } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { ImagePart, Making, StreamPart } from '../../../core/neutral/types.ts'
 import { type EventFamily, errorText, eventText } from '../../events.ts'

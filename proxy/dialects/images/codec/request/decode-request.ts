@@ -1,10 +1,10 @@
 /** Reads a request for images as the neutral form: the user's prompt, and the tool of responses that makes images. */
 import { GatewayError } from '../../../../errors.ts'
-import type { ParsedRequest } from '../../../core/dialect.ts'
 import { refusal } from '../../../core/json/fields.ts'
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
 import { dataUrl, parseDataUrl } from '../../../core/neutral/media.ts'
 import type { ImagePart, Media, ModelRequest } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { filesOf, textsOf } from '../../edit-form.ts'
 import { typeOfBytes } from '../../image-type.ts'
 

@@ -1,6 +1,6 @@
 /** Writes the last turn of a conversation as a request for images. */
 import { GatewayError } from '../../../../errors.ts'
-import type { EncodedRequest, EncodeTarget } from '../../../core/dialect.ts'
+import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { Losses, TypedField } from '../../../core/neutral/losses.ts'
 import { dataUrl } from '../../../core/neutral/media.ts'

@@ -1,7 +1,8 @@
 /** Helpers for the tests of answers and streams. */
 import { GatewayError } from '../../../../errors.ts'
-import type { ClientView, ParsedRequest } from '../../../core/dialect.ts'
+import type { ClientView } from '../../../core/codec.ts'
 import type { Carrier, ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { noLosses } from '../../../testing.ts'
 import { decodeAnswer } from './decode-answer.ts'
 import { decodeStream } from './decode-stream.ts'

@@ -2,7 +2,7 @@
  * Writes the parts of a stream as content blocks, one part at a time. A block starts with its first content, so that
  * empty parts are left out.
  */
-import type { ClientView } from '../../../core/dialect.ts'
+import type { ClientView } from '../../../core/codec.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type { Carrier, HostedPart, StreamPart } from '../../../core/neutral/types.ts'
 import { BlockEvents, type DeltaKind } from './block-events.ts'

@@ -1,5 +1,5 @@
 /** Converts parts of an answer to content blocks, and records losses. */
-import type { ClientView } from '../../../core/dialect.ts'
+import type { ClientView } from '../../../core/codec.ts'
 import { parseArguments } from '../../../core/json/exact.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'

@@ -1,10 +1,10 @@
 /** Reads a whole message of an upstream. */
 import type { UpstreamFailure } from '../../../../errors.ts'
-import type { ParsedRequest } from '../../../core/dialect.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { readable } from '../../../core/errors/unreadable.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type { ModelAnswer } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { readTier, readUsage } from '../../usage.ts'
 import { type Block, isNamelessCall, readBlock } from './block-read.ts'
 import { readFinish } from './stop-reason.ts'

@@ -1,10 +1,11 @@
 /** Reads the stream of a message, and emits content blocks as parts while they arrive. */
 import type { UpstreamFailure } from '../../../../errors.ts'
-import type { ParsedRequest, StreamDecoder } from '../../../core/dialect.ts'
+import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { unreadable } from '../../../core/errors/unreadable.ts'
 import { isRecord, tryParse } from '../../../core/json/value.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { mergeUsage, readTier, readUsage } from '../../usage.ts'
 import { isNamelessCall } from './block-read.ts'
 import { OpenBlocks } from './block-read-stream.ts'

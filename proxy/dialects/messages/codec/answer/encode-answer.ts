@@ -1,5 +1,5 @@
 /** Writes a whole message for a client. */
-import type { ClientView } from '../../../core/dialect.ts'
+import type { ClientView } from '../../../core/codec.ts'
 import type { ModelAnswer } from '../../../core/neutral/types.ts'
 import { writePart } from './block-write.ts'
 import { writeCounts } from './message-counts.ts'

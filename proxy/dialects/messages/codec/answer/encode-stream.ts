@@ -1,6 +1,6 @@
 /** Writes the stream of a message for a client. */
 import type { GatewayError } from '../../../../errors.ts'
-import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
+import type { ClientView, StreamEncoder } from '../../../core/codec.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { errorEvent } from '../../error.ts'
 import { type BlockPart, BlockWriter } from './block-write-stream.ts'

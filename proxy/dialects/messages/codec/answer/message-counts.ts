@@ -1,6 +1,6 @@
 /** The `usage` objects for clients, which include the tier. */
 import { totalInput, type Usage } from '../../../../../contract/usage.ts'
-import type { ClientView } from '../../../core/dialect.ts'
+import type { ClientView } from '../../../core/codec.ts'
 import { writeUsage } from '../../usage.ts'
 
 /** The `usage` object of a whole answer. Estimates the input if the upstream did not report usage: clients require it. */

@@ -1,6 +1,5 @@
 /** Decodes a messages request into the neutral form. */
 import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
-import type { ParsedRequest } from '../../../core/dialect.ts'
 import {
   countAt,
   numberFrom,
@@ -15,6 +14,7 @@ import { refusal } from '../../../core/json/fields.ts'
 import { type Fields, isRecord, noFields } from '../../../core/json/value.ts'
 import { inside, keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, OutputFormat, Reasoning } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { sessionOf } from '../../session.ts'
 import { decodeToolChoice, decodeTools } from './decode-tools.ts'
 import { decodeSystem, decodeTurns } from './decode-turns.ts'

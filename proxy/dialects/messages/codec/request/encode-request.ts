@@ -1,5 +1,5 @@
 /** Encodes a neutral request for the messages API. */
-import type { EncodedRequest, EncodeTarget } from '../../../core/dialect.ts'
+import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { API_VERSION, FAST_BETA } from '../../version.ts'

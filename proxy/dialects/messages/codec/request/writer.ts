@@ -1,7 +1,7 @@
 import type { ApiName } from '../../../../../contract/endpoints.ts'
 import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
-import type { EncodeTarget } from '../../../core/dialect.ts'
+import type { EncodeTarget } from '../../../core/codec.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import type { Extended, ModelRequest } from '../../../core/neutral/types.ts'
 

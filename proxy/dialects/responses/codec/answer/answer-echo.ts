@@ -1,6 +1,7 @@
 /** The fields of a response that repeat the request. Clients with a strict schema require all of them. */
-import type { ParsedRequest } from '../../../core/dialect.ts'
+
 import { isRecord, tryParse } from '../../../core/json/value.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 
 /** Values of fields that the request lacks or has as null. */
 const DEFAULTS: Record<string, unknown> = {

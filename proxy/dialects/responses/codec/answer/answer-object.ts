@@ -1,6 +1,6 @@
 /** The response object of an answer and of a stream's lifecycle events. */
 import { type Usage, zeroUsage } from '../../../../../contract/usage.ts'
-import type { ClientView } from '../../../core/dialect.ts'
+import type { ClientView } from '../../../core/codec.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
 import { echoOf } from './answer-echo.ts'

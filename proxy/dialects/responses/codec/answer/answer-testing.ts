@@ -1,6 +1,7 @@
 /** A client, and conversions between events and parts, for the tests of answers. */
-import type { ClientView, ParsedRequest } from '../../../core/dialect.ts'
+import type { ClientView } from '../../../core/codec.ts'
 import type { ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { noLosses } from '../../../testing.ts'
 import { decodeStream } from './decode-stream.ts'
 import { encodeStream } from './encode-stream.ts'

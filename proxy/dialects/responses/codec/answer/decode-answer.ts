@@ -1,10 +1,10 @@
 /** Reads a whole response. */
 import type { UpstreamFailure } from '../../../../errors.ts'
-import type { ParsedRequest } from '../../../core/dialect.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { readable } from '../../../core/errors/unreadable.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type { AssistantPart, ModelAnswer } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { readUsage } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
 import { readHead } from './answer-object.ts'

@@ -3,11 +3,12 @@
  * the `.done` events and the last event.
  */
 import type { UpstreamFailure } from '../../../../errors.ts'
-import type { ParsedRequest, StreamDecoder } from '../../../core/dialect.ts'
+import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { contentText, inputText, unreadable } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { readUsage } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
 import { readHead } from './answer-object.ts'

@@ -1,5 +1,5 @@
 /** Writes a whole answer as a response. */
-import type { ClientView } from '../../../core/dialect.ts'
+import type { ClientView } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { AssistantPart, ModelAnswer } from '../../../core/neutral/types.ts'
 import { isCut, writeFinish } from './answer-finish.ts'

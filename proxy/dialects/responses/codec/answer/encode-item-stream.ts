@@ -1,5 +1,5 @@
 /** Writes the events of one part of an answer and adds the part to its item. */
-import type { ClientView } from '../../../core/dialect.ts'
+import type { ClientView } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { Annotation, Carrier } from '../../../core/neutral/types.ts'
 import { deltaHead, type EventWriter } from './answer-events.ts'

@@ -1,5 +1,5 @@
 /** Writes parts of an answer as output items. */
-import type { ClientView } from '../../../core/dialect.ts'
+import type { ClientView } from '../../../core/codec.ts'
 import { parseArguments } from '../../../core/json/exact.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { itemId } from '../../../core/neutral/ids.ts'

@@ -1,6 +1,6 @@
 /** Writes an answer as the events of a response, with the same items and response as encodeAnswer(). */
 import type { GatewayError } from '../../../../errors.ts'
-import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
+import type { ClientView, StreamEncoder } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { Carrier, Finish, StreamPart } from '../../../core/neutral/types.ts'
 import { EventWriter } from './answer-events.ts'

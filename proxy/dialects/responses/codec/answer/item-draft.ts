@@ -1,5 +1,5 @@
 /** An output item of a stream before it is finished. */
-import type { ClientView } from '../../../core/dialect.ts'
+import type { ClientView } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { EventWriter } from './answer-events.ts'
 import { itemFields, messageItem } from './encode-item.ts'

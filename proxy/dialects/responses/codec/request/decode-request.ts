@@ -1,10 +1,10 @@
 /** Reads a responses request as the neutral form. */
 import type { z } from 'zod'
-import type { ParsedRequest } from '../../../core/dialect.ts'
 import { isOutputLimit, OUTPUT_RULE, readOptional, refusal } from '../../../core/json/fields.ts'
 import { isRecord, tryParse } from '../../../core/json/value.ts'
 import { keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, Names, Reasoning, Tool, Turn } from '../../../core/neutral/types.ts'
+import type { ParsedRequest } from '../../../core/request.ts'
 import { type DecodedInput, readInput } from './decode-input.ts'
 import { readReasoning } from './reasoning.ts'
 import * as schema from './schema.ts'

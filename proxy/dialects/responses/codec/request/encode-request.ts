@@ -1,5 +1,5 @@
 /** Writes the neutral form as a responses request. */
-import type { EncodedRequest, EncodeTarget } from '../../../core/dialect.ts'
+import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'

@@ -1,7 +1,7 @@
 /** The upstream of a request, as the encoders of its parts see it. */
 import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
-import type { EncodeTarget } from '../../../core/dialect.ts'
+import type { EncodeTarget } from '../../../core/codec.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import type { ApiName, Extended, ModelRequest } from '../../../core/neutral/types.ts'
 
