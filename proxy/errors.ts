@@ -316,6 +316,6 @@ export interface UpstreamFailure {
   blameless?: true
   /** The upstream does not know the response to continue. */
   stateRefused?: true
-  /** For the request log alone: what went wrong, in words of the gateway (`connect_timeout`, `cut_stream`, …). */
+  /** For the request log alone: the failure, in words of the gateway (`connect_timeout`, `cut_stream`, …). */
   detail: string
 }

@@ -1,5 +1,5 @@
 /**
- * A proxy: stateless, follows the table in the store, serves traffic, drains when it is told to stop. Its parts are
+ * A proxy: stateless, follows the table in the store, serves traffic, drains on a signal to stop. Its parts are
  * opened in `open/`, each of them after those that it uses, and stopped in the reverse order.
  */
 import type { Logger } from 'pino'

@@ -63,7 +63,7 @@ function allowModel(caller: Caller, request: ParsedRequest): void {
   throw new GatewayError('model_not_allowed', 'This API key may not use this model.', { param: 'model' })
 }
 
-/** A model that nothing serves is an upstream error; an account without funds is told of the funds first. */
+/** A model that nothing serves is an upstream error; an account without funds gets 402 first. */
 async function findRoute(
   table: RoutingTable,
   billing: Billing,

@@ -48,7 +48,7 @@ export interface AttemptRecord {
   status?: number | undefined
   /** `ok` or the class of the failure. */
   class: string
-  /** What went wrong, in words of the gateway. */
+  /** The failure, in words of the gateway. */
   detail?: string | undefined
   /** What an operator can do about it. */
   hint?: string | undefined

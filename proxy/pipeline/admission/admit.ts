@@ -45,7 +45,7 @@ export function endWithKey({ revocation }: Pick<Admission, 'revocation'>, ctx: A
   ctx.onEnd(revocation.watch(ctx.caller, ctx.record.client, ctx.control))
 }
 
-/** The client's address; undefined when it cannot be told. */
+/** The client's address; undefined if it is unknown. */
 export function addressOf(
   { trustedProxies }: Pick<Admission, 'trustedProxies'>,
   { headers, socket }: IncomingMessage,

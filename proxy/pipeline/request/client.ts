@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Arrival } from './context.ts'
 import type { Shutdown } from './shutdown.ts'
 
-/** The client closed the connection; nobody waits for an answer. */
+/** The client closed the connection and does not wait for an answer. */
 export class ClientGone extends Error {
   override name = 'ClientGone'
 }

@@ -39,7 +39,7 @@ export class Journal {
 
   /**
    * Runs a request in a context of its own; logs and counts it when it is over, however it ends. Rejects with the
-   * GatewayError that the client is to be told. Resolves when the client left: there is nobody to tell.
+   * GatewayError for the client. Resolves if the client left.
    */
   async run(arrival: Arrival, work: (ctx: RequestContext) => Promise<void>): Promise<void> {
     const ctx = new RequestContext(arrival, this.#notes)
@@ -75,7 +75,7 @@ export class Journal {
 }
 
 interface Ended {
-  /** The client was told of it, or is about to be. */
+  /** The client got it, or is about to get it. */
   error: GatewayError | undefined
   /** The HTTP status that the client got; 0 for none. */
   sent: number

@@ -11,7 +11,7 @@ interface Line {
   why: string
 }
 
-/** Networks that somebody has at home: a listed host may be there. */
+/** Private networks: a listed host may have an address in them. */
 const PRIVATE: Line[] = [
   { range: '10.0.0.0/8', why: 'private (RFC 1918)' },
   { range: '172.16.0.0/12', why: 'private (RFC 1918)' },
