@@ -1,6 +1,6 @@
 /**
  * Decides where the relay may call. It parses a caller's URL once, resolves its name once and judges every address. The
- * connection uses these addresses alone: so that no name server can change its answer between check and call.
+ * connection uses these addresses alone, so that no name server can change its answer between check and call.
  */
 import { AddressSet, isAddress, unmap } from '../../../contract/address.ts'
 import type { AllowEntry } from '../../../contract/relay-target.ts'
