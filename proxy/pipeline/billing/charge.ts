@@ -1,4 +1,4 @@
-/** The money of one request: what is held before it, watched while it streams, and charged after it. */
+/** Bills one request: holds funds before it, watches its cost while it streams, and charges it at the end. */
 import { COSTLIER_TIERS } from '../../../contract/api/index.ts'
 import type { Nanos } from '../../../contract/money.ts'
 import type { AccountRecord, RouteRecord } from '../../../contract/table/records.ts'

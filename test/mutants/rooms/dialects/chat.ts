@@ -148,7 +148,7 @@ export const CHAT: Mutant[] = [
     'proxy/dialects/chat/codec/request/upstream-features.test.ts',
     ['names.some((name) => !required.includes(name))', 'false'],
   ),
-  // A model that should reason a little is told not to.
+  // A client asks for little reasoning, and the upstream gets a request for none.
   ...faults(
     'proxy/dialects/core/neutral/effort.ts',
     'proxy/dialects/chat/codec/request/upstream-features.test.ts',
