@@ -1,7 +1,7 @@
 /** Compactions by upstreams. An upstream without compaction may ignore the request for one and just answer. */
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { StreamObserver } from '../../core/byte-lane.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
+import { PassingObserver } from '../../core/lanes/passing.ts'
 import { readEvents } from '../../core/sse/reader.ts'
 
 /** The answer has no compaction or several; clients expect exactly one. */
@@ -26,60 +26,23 @@ function isCompaction(item: unknown): boolean {
 }
 
 /** Holds a stream until it contains a compaction, so that a retry is possible until then. */
-export class CompactionObserver implements StreamObserver {
-  readonly #inner: StreamObserver
+export class CompactionObserver extends PassingObserver {
   #held: Buffer[] = []
   #bytes = 0
   #items: unknown[] = []
   #failure: UpstreamFailure | undefined
 
-  constructor(inner: StreamObserver) {
-    this.#inner = inner
+  override get failure() {
+    return this.#failure ?? super.failure
   }
 
-  get begun() {
-    return this.#inner.begun
+  override get finished() {
+    return super.finished && this.failure === undefined
   }
 
-  get failure() {
-    return this.#failure ?? this.#inner.failure
-  }
-
-  get finished() {
-    return this.#inner.finished && this.failure === undefined
-  }
-
-  get done() {
-    return this.#inner.done
-  }
-
-  get usage() {
-    return this.#inner.usage
-  }
-
-  get tier() {
-    return this.#inner.tier
-  }
-
-  get delivered() {
-    return this.#inner.delivered
-  }
-
-  push(chunk: Buffer): Buffer | undefined {
-    return this.#take(this.#inner.push(chunk))
-  }
-
-  flush(): Buffer | undefined {
-    return this.#take(this.#inner.flush())
-  }
-
-  errorEvent(...about: Parameters<StreamObserver['errorEvent']>): Buffer {
-    return this.#inner.errorEvent(...about)
-  }
-
-  #take(bytes: Buffer | undefined): Buffer | undefined {
-    if (bytes !== undefined) this.#hold(bytes)
-    if (!this.#inner.finished || this.failure !== undefined || this.#held.length === 0) return undefined
+  protected override passed(bytes: Buffer): Buffer | undefined {
+    this.#hold(bytes)
+    if (!this.finished) return undefined
     if (isCompacted(this.#items)) return Buffer.concat(this.#held.splice(0))
     this.#failure = NO_COMPACTION
     return undefined
