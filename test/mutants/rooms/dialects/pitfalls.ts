@@ -59,7 +59,7 @@ export const PITFALLS: Mutant[] = [
   ]),
   // 7.7 The last block stays open, and an agent sees the end of the answer although tools are called.
   ...faults('proxy/dialects/messages/codec/answer/block-events.ts', STREAMS, [
-    "this.event('content_block_stop', { index: this.#index })",
+    "this.event({ type: 'content_block_stop', index: this.#index })",
     '',
   ]),
   ...faults('proxy/dialects/chat/codec/answer/finish.ts', STREAMS, [

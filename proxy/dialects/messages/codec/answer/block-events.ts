@@ -1,11 +1,19 @@
 /** Writes the events of content blocks, one block after another, with dense indexes. */
-import type { Block } from './block-read.ts'
+import { eventText } from '../../event.ts'
+import type {
+  Block,
+  Delta,
+  InputDeltaStart,
+  StreamEvent,
+  TextDeltaStart,
+  ThinkingDeltaStart,
+} from '../../wire.ts'
 
 /** The beginning of a block's delta, before its text. */
 const DELTAS = {
-  text: '{"type":"text_delta","text":',
-  thinking: '{"type":"thinking_delta","thinking":',
-  tool_use: '{"type":"input_json_delta","partial_json":',
+  text: '{"type":"text_delta","text":' satisfies TextDeltaStart,
+  thinking: '{"type":"thinking_delta","thinking":' satisfies ThinkingDeltaStart,
+  tool_use: '{"type":"input_json_delta","partial_json":' satisfies InputDeltaStart,
 }
 export type DeltaKind = keyof typeof DELTAS
 
@@ -30,8 +38,8 @@ export class BlockEvents {
     return out
   }
 
-  event(type: string, fields: object): void {
-    this.#out += eventText(type, fields)
+  event(event: StreamEvent): void {
+    this.#out += eventText(event)
   }
 
   /** Starts a block. `kind` is that of its text deltas. */
@@ -39,7 +47,7 @@ export class BlockEvents {
     this.#index++
     this.#isOpen = true
     this.#deltaStart = `${START_OF_DELTA}${this.#index},"delta":${DELTAS[kind]}`
-    this.event('content_block_start', { index: this.#index, content_block: block })
+    this.event({ type: 'content_block_start', index: this.#index, content_block: block })
   }
 
   /** Writes a text delta of the open block. */
@@ -48,23 +56,19 @@ export class BlockEvents {
   }
 
   /** Writes another delta of the open block. */
-  delta(delta: object): void {
-    this.event('content_block_delta', { index: this.#index, delta })
+  delta(delta: Delta): void {
+    this.event({ type: 'content_block_delta', index: this.#index, delta })
   }
 
   /** Ends the open block, if there is one. */
   close(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
-    this.event('content_block_stop', { index: this.#index })
+    this.event({ type: 'content_block_stop', index: this.#index })
   }
 
   /** Leaves the open block unfinished. No other block may follow. */
   abandon(): void {
     this.#isOpen = false
   }
-}
-
-function eventText(type: string, fields: object): string {
-  return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
 }

@@ -5,9 +5,17 @@
 import type { ClientView } from '../../../core/codec.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type { Carrier, HostedPart, StreamPart } from '../../../core/neutral/types.ts'
+import type { Block, CompactionStart, OwnBlock, ToolUseBlock } from '../../wire.ts'
 import { BlockEvents, type DeltaKind } from './block-events.ts'
-import type { Block } from './block-read.ts'
-import { addLoss, callFields, citationOf, redactedBlock, signatureOf, writeWhole } from './block-write.ts'
+import {
+  addLoss,
+  callFields,
+  citationOf,
+  redactedBlock,
+  signatureOf,
+  textBlock,
+  writeWhole,
+} from './block-write.ts'
 
 export type BlockPart = Exclude<StreamPart, { type: 'start' | 'finish' | 'partial-image' }>
 
@@ -49,11 +57,11 @@ export class BlockWriter {
         else this.#text(part.text)
         return false
       case 'text-start':
-        this.#prepare({ type: 'text', text: '' }, 'text')
+        this.#prepare(textBlock(''), 'text')
         return false
       case 'refusal-start':
         this.refused = true
-        this.#prepare({ type: 'text', text: '' }, 'text')
+        this.#prepare(textBlock(''), 'text')
         return false
       case 'refusal-delta':
         this.#text(part.text)
@@ -108,7 +116,7 @@ export class BlockWriter {
     this.events.abandon()
   }
 
-  #prepare(start: Block, kind: DeltaKind): void {
+  #prepare(start: OwnBlock, kind: DeltaKind): void {
     this.#start = start
     this.#kind = kind
   }
@@ -151,15 +159,15 @@ export class BlockWriter {
 
   #whole(item: HostedPart['item']): void {
     if (typeof item.type === 'string' && WITH_INPUT.has(item.type) && isRecord(item.input)) {
-      this.events.open({ ...item, input: {} }, 'tool_use')
+      this.events.open({ ...item, input: {} } satisfies Pick<ToolUseBlock, 'input'>, 'tool_use')
       this.events.text(JSON.stringify(item.input))
       this.events.close()
     } else if (item.type === 'text' && typeof item.text === 'string') {
-      this.events.open({ ...item, text: '' }, 'text')
+      this.events.open({ ...item, ...textBlock('') }, 'text')
       this.events.text(item.text)
       this.events.close()
     } else if (item.type === 'compaction') {
-      this.events.open({ type: 'compaction', content: null }, 'text')
+      this.events.open({ type: 'compaction', content: null } satisfies CompactionStart, 'text')
       this.events.delta({ ...item, type: 'compaction_delta' })
       this.events.close()
     } else {

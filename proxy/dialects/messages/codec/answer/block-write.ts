@@ -8,12 +8,20 @@ import type {
   Annotation,
   AssistantPart,
   Carrier,
+  HostedPart,
   ReasoningPart,
   TextPart,
   ToolCallPart,
 } from '../../../core/neutral/types.ts'
+import type {
+  Block,
+  Citation,
+  RedactedThinkingBlock,
+  TextBlock,
+  ThinkingBlock,
+  ToolUseBlock,
+} from '../../wire.ts'
 import { writeCitation } from './block-citations.ts'
-import type { Block } from './block-read.ts'
 
 /** The blocks of a part; none if it is empty or has no equivalent. A call without an id gets one from `index`. */
 export function writePart(part: AssistantPart, index: number, client: ClientView): Block[] {
@@ -21,7 +29,7 @@ export function writePart(part: AssistantPart, index: number, client: ClientView
     case 'text':
       return writeText(part, client)
     case 'refusal':
-      return part.text === '' ? [] : [{ type: 'text', text: part.text }]
+      return part.text === '' ? [] : [textBlock(part.text)]
     case 'reasoning':
       return writeReasoning(part, client)
     case 'tool-call':
@@ -31,16 +39,20 @@ export function writePart(part: AssistantPart, index: number, client: ClientView
   }
 }
 
-function writeText(part: TextPart, client: ClientView): Block[] {
+export function textBlock(text: string): TextBlock {
+  return { type: 'text', text }
+}
+
+function writeText(part: TextPart, client: ClientView): TextBlock[] {
   const { text, annotations = [], logprobs = [] } = part
   if (logprobs.length > 0) addLoss(client, 'logprobs')
   const citations = annotations.map((a) => citationOf(a, client)).filter((c) => c !== undefined)
   if (text === '' && citations.length === 0) return []
-  return [{ type: 'text', text, ...(citations.length > 0 && { citations }) }]
+  return [{ type: 'text', text, citations: citations.length > 0 ? citations : undefined }]
 }
 
 /** Undefined, and a loss, for an annotation without equivalent in this dialect. */
-export function citationOf(annotation: Annotation, client: ClientView): Block | undefined {
+export function citationOf(annotation: Annotation, client: ClientView): Citation | undefined {
   const written = writeCitation(annotation)
   if (written === undefined || written.lossy) addLoss(client, 'annotations')
   return written?.citation
@@ -52,12 +64,12 @@ function writeReasoning(part: ReasoningPart, client: ClientView): Block[] {
   const redacted = redactedBlock(carrier)
   const signature = signatureOf(carrier, client)
   const hasContent = thinking !== '' || signature !== ''
-  const block = { type: 'thinking', thinking, signature }
+  const block: ThinkingBlock = { type: 'thinking', thinking, signature }
   return [...(hasContent ? [block] : []), ...(redacted === undefined ? [] : [redacted])]
 }
 
 /** The block of a redacted carrier; undefined for any other carrier. */
-export function redactedBlock(carrier: Carrier | undefined): Block | undefined {
+export function redactedBlock(carrier: Carrier | undefined): RedactedThinkingBlock | undefined {
   if (carrier?.dialect !== 'messages' || carrier.kind !== 'redacted') return undefined
   return { type: 'redacted_thinking', data: carrier.value }
 }
@@ -70,7 +82,7 @@ export function signatureOf(carrier: Carrier | undefined, client: ClientView): s
 }
 
 /** A cut call is a loss, because a block can hold only a whole input. */
-function writeCall(part: ToolCallPart, index: number, client: ClientView): Block[] {
+function writeCall(part: ToolCallPart, index: number, client: ClientView): ToolUseBlock[] {
   if (part.carrier !== undefined) addLoss(client, 'reasoning.state')
   const input = part.cut ? undefined : inputOf(part)
   if (input !== undefined) return [{ ...callFields(part, index, client), input }]
@@ -83,7 +95,7 @@ export function callFields(
   call: Pick<ToolCallPart, 'callId' | 'name'>,
   index: number,
   client: ClientView,
-): Block {
+): Omit<ToolUseBlock, 'input'> {
   const id = call.callId === '' ? `toolu_${client.id}${index}` : call.callId
   return { type: 'tool_use', id, name: call.name }
 }
@@ -99,10 +111,10 @@ function inputOf({ kind, input: text }: ToolCallPart): Record<string, unknown> |
 type Whole = Exclude<AssistantPart, { type: 'text' | 'refusal' | 'reasoning' | 'tool-call' }>
 
 /** Passes items of this API's own tools, and writes images as text. Other whole parts are losses. */
-export function writeWhole(part: Whole, client: ClientView): Block[] {
+export function writeWhole(part: Whole, client: ClientView): (TextBlock | HostedPart['item'])[] {
   if (part.type === 'hosted' && part.dialect === 'messages') return [part.item]
   const markdown = part.type === 'image' ? markdownImage(part.source, client.request) : undefined
-  if (markdown !== undefined) return [{ type: 'text', text: markdown }]
+  if (markdown !== undefined) return [textBlock(markdown)]
   addLoss(client, part.type)
   return []
 }

@@ -3,6 +3,7 @@ import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/codec.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { errorEvent } from '../../error.ts'
+import type { Message } from '../../wire.ts'
 import { type BlockPart, BlockWriter } from './block-write-stream.ts'
 import { NOTHING } from './encode-answer.ts'
 import { writeCounts, writeFirstCounts } from './message-counts.ts'
@@ -79,7 +80,7 @@ class MessagesStreamEncoder implements StreamEncoder {
 
   #start(part: Start): void {
     const client = this.#client
-    const message = {
+    const message: Message = {
       id: `msg_${client.id}`,
       type: 'message',
       role: 'assistant',
@@ -91,7 +92,7 @@ class MessagesStreamEncoder implements StreamEncoder {
       ...NOTHING,
       usage: writeFirstCounts(part.usage, client),
     }
-    this.#writer.events.event('message_start', { message })
+    this.#writer.events.event({ type: 'message_start', message })
   }
 
   #finish(part: End): void {
@@ -99,10 +100,11 @@ class MessagesStreamEncoder implements StreamEncoder {
       this.#writer.end()
       this.#next()
     }
-    this.#writer.events.event('message_delta', {
+    this.#writer.events.event({
+      type: 'message_delta',
       delta: writeFinish(part.finish, this.#writer.refused),
       usage: writeCounts(part.usage, part.tier, this.#client),
     })
-    this.#writer.events.event('message_stop', {})
+    this.#writer.events.event({ type: 'message_stop' })
   }
 }

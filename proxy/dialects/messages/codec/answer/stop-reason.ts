@@ -2,17 +2,18 @@
 
 import { isRecord } from '../../../core/json/value.ts'
 import type { Finish } from '../../../core/neutral/types.ts'
+import type { Stop, StopReason } from '../../wire.ts'
 
-const REASONS = new Map<unknown, Finish['reason']>([
-  ['end_turn', 'stop'],
-  ['stop_sequence', 'stop'],
-  ['pause_turn', 'stop'],
-  ['tool_use', 'tool-calls'],
-  ['max_tokens', 'length'],
-  ['model_context_window_exceeded', 'length'],
-  ['compaction', 'length'],
-  ['refusal', 'content-filter'],
-])
+const REASONS: Record<StopReason, Finish['reason']> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  tool_use: 'tool-calls',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  compaction: 'length',
+  refusal: 'content-filter',
+}
 /** Words that are no more precise than the neutral reason. */
 const PLAIN = new Set(['end_turn', 'stop_sequence', 'tool_use', 'max_tokens', 'refusal'])
 
@@ -22,7 +23,7 @@ const PLAIN = new Set(['end_turn', 'stop_sequence', 'tool_use', 'max_tokens', 'r
  */
 export function readFinish(message: Record<string, unknown>, hasCalls: boolean): Finish {
   const { stop_reason: word, stop_sequence: sequence, stop_details: details } = message
-  const reported = REASONS.get(word) ?? 'stop'
+  const reported = isStopReason(word) ? REASONS[word] : 'stop'
   const stopped = reported === 'stop' || reported === 'tool-calls'
   const reason = stopped ? (hasCalls ? 'tool-calls' : 'stop') : reported
   const explanation = isRecord(details) ? details.explanation : undefined
@@ -35,7 +36,7 @@ export function readFinish(message: Record<string, unknown>, hasCalls: boolean):
 }
 
 /** The three stop fields. `refused`: the answer has a refusal as text, so the stop reason must report it. */
-export function writeFinish(finish: Finish, refused: boolean): Record<string, unknown> {
+export function writeFinish(finish: Finish, refused: boolean): Stop {
   const word = refused && finish.reason === 'stop' ? 'refusal' : wordOf(finish)
   const { explanation } = finish
   return {
@@ -45,8 +46,12 @@ export function writeFinish(finish: Finish, refused: boolean): Record<string, un
   }
 }
 
-function wordOf(finish: Finish): string {
-  if (finish.raw !== undefined && REASONS.get(finish.raw) === finish.reason) return finish.raw
+function isStopReason(word: unknown): word is StopReason {
+  return typeof word === 'string' && Object.hasOwn(REASONS, word)
+}
+
+function wordOf(finish: Finish): StopReason {
+  if (isStopReason(finish.raw) && REASONS[finish.raw] === finish.reason) return finish.raw
   switch (finish.reason) {
     case 'tool-calls':
       return 'tool_use'
