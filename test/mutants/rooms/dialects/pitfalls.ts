@@ -180,8 +180,8 @@ export const PITFALLS: Mutant[] = [
   ...faults(
     'proxy/dialects/chat/codec/request/encode-request.ts',
     REQUESTS,
-    ["features.maxCompletionTokens ? 'max_completion_tokens' : 'max_tokens'", "'max_tokens'"],
-    ['(features.streamUsage || wantsStreamUsage) && {', 'true && {'],
+    ['const byNewName = features.maxCompletionTokens', 'const byNewName = false'],
+    ['stream && (features.streamUsage || wantsStreamUsage)', 'stream'],
   ),
   ...faults('proxy/dialects/messages/codec/request/encode-request.ts', REQUESTS, [
     "const free = writer.features.sampling && thinking?.type !== 'enabled'",
