@@ -1,9 +1,9 @@
 /** Errors in the form of the messages API (https://docs.anthropic.com/en/api/errors), with the gateway's code. */
 import type { GatewayError } from '../../errors.ts'
 import { eventText } from './event.ts'
-import type { ErrorBody } from './wire.ts'
+import type * as wire from './wire.ts'
 
-export function errorBody(error: GatewayError, requestId: string): ErrorBody {
+export function errorBody(error: GatewayError, requestId: string): wire.ErrorBody {
   return {
     type: 'error',
     error: {

@@ -8,12 +8,12 @@ import { addText } from '../../core/neutral/delivered.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { eventText } from '../event.ts'
 import { readTier, readUsage } from '../usage.ts'
-import type { Delta, MessageUsage, PassedEvent, TextBlock, ThinkingBlock, ToolUseBlock } from '../wire.ts'
+import type * as wire from '../wire.ts'
 
 /** The fields of a start that deltas complete. */
-const NO_OUTPUT = { output_tokens: 0 } satisfies Partial<MessageUsage>
-const NO_TEXT = { text: '' } satisfies Partial<TextBlock>
-const NO_THINKING = { thinking: '', signature: '' } satisfies Partial<ThinkingBlock>
+const NO_OUTPUT = { output_tokens: 0 } satisfies Partial<wire.Usage>
+const NO_TEXT = { text: '' } satisfies Partial<wire.TextBlock>
+const NO_THINKING = { thinking: '', signature: '' } satisfies Partial<wire.ThinkingBlock>
 
 export function readAnswer(
   body: Buffer,
@@ -58,7 +58,7 @@ function countBlocks(blocks: Fields[]): Delivered {
 function toStream(message: Fields, blocks: Fields[]): Buffer {
   const { content: _content, stop_reason, stop_sequence = null, usage, ...head } = message
   const { stop_details, container, context_management, ...start } = head
-  const events: PassedEvent[] = [
+  const events: wire.PassedEvent[] = [
     {
       type: 'message_start',
       message: {
@@ -94,8 +94,8 @@ function toStream(message: Fields, blocks: Fields[]): Buffer {
 }
 
 /** Splits a block into its start and its deltas. A block whose type has no deltas starts whole. */
-function dismantle(block: Fields): { skeleton: Fields; deltas: Delta[] } {
-  const deltas: Delta[] = []
+function dismantle(block: Fields): { skeleton: Fields; deltas: wire.Delta[] } {
+  const deltas: wire.Delta[] = []
   if (typeof block.text === 'string' && block.type === 'text') {
     const { citations, ...rest } = block
     if (block.text !== '') deltas.push({ type: 'text_delta', text: block.text })
@@ -111,7 +111,7 @@ function dismantle(block: Fields): { skeleton: Fields; deltas: Delta[] } {
   }
   if (isRecord(block.input) && String(block.type).endsWith('tool_use')) {
     deltas.push({ type: 'input_json_delta', partial_json: JSON.stringify(block.input) })
-    return { skeleton: { ...block, input: {} } satisfies Pick<ToolUseBlock, 'input'>, deltas }
+    return { skeleton: { ...block, input: {} } satisfies Pick<wire.ToolUseBlock, 'input'>, deltas }
   }
   return { skeleton: block, deltas }
 }

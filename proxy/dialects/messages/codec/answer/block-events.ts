@@ -1,20 +1,13 @@
 /** Writes the events of content blocks, one block after another, with dense indexes. */
 import { eventText } from '../../event.ts'
-import type {
-  Block,
-  Delta,
-  InputDeltaStart,
-  StreamEvent,
-  TextDeltaStart,
-  ThinkingDeltaStart,
-} from '../../wire.ts'
+import type * as wire from '../../wire.ts'
 
 /** The beginning of a block's delta, before its text. */
 const DELTAS = {
-  text: '{"type":"text_delta","text":' satisfies TextDeltaStart,
-  thinking: '{"type":"thinking_delta","thinking":' satisfies ThinkingDeltaStart,
-  tool_use: '{"type":"input_json_delta","partial_json":' satisfies InputDeltaStart,
-}
+  text: '{"type":"text_delta","text":',
+  thinking: '{"type":"thinking_delta","thinking":',
+  tool_use: '{"type":"input_json_delta","partial_json":',
+} satisfies Record<string, wire.DeltaStart>
 export type DeltaKind = keyof typeof DELTAS
 
 const START_OF_DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":'
@@ -38,12 +31,12 @@ export class BlockEvents {
     return out
   }
 
-  event(event: StreamEvent): void {
+  event(event: wire.StreamEvent): void {
     this.#out += eventText(event)
   }
 
   /** Starts a block. `kind` is that of its text deltas. */
-  open(block: Block, kind: DeltaKind): void {
+  open(block: wire.Block, kind: DeltaKind): void {
     this.#index++
     this.#isOpen = true
     this.#deltaStart = `${START_OF_DELTA}${this.#index},"delta":${DELTAS[kind]}`
@@ -56,7 +49,7 @@ export class BlockEvents {
   }
 
   /** Writes another delta of the open block. */
-  delta(delta: Delta): void {
+  delta(delta: wire.Delta): void {
     this.event({ type: 'content_block_delta', index: this.#index, delta })
   }
 

@@ -5,7 +5,7 @@
 import type { ClientView } from '../../../core/codec.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type { Carrier, HostedPart, StreamPart } from '../../../core/neutral/types.ts'
-import type { Block, CompactionStart, OwnBlock, ToolUseBlock } from '../../wire.ts'
+import type * as wire from '../../wire.ts'
 import { BlockEvents, type DeltaKind } from './block-events.ts'
 import {
   addLoss,
@@ -28,7 +28,7 @@ export class BlockWriter {
   refused = false
   readonly #client: ClientView
   /** The start of the current part's block, written once the part has content. */
-  #start: Block = {}
+  #start: wire.Block = {}
   #kind: DeltaKind = 'text'
   /** Index of the last written paragraph of the current reasoning. */
   #paragraph: number | undefined
@@ -116,7 +116,7 @@ export class BlockWriter {
     this.events.abandon()
   }
 
-  #prepare(start: OwnBlock, kind: DeltaKind): void {
+  #prepare(start: wire.OwnBlock, kind: DeltaKind): void {
     this.#start = start
     this.#kind = kind
   }
@@ -152,14 +152,14 @@ export class BlockWriter {
   }
 
   /** Writes a block that its start contains whole. */
-  #complete(block: Block): void {
+  #complete(block: wire.Block): void {
     this.events.open(block, 'text')
     this.events.close()
   }
 
   #whole(item: HostedPart['item']): void {
     if (typeof item.type === 'string' && WITH_INPUT.has(item.type) && isRecord(item.input)) {
-      this.events.open({ ...item, input: {} } satisfies Pick<ToolUseBlock, 'input'>, 'tool_use')
+      this.events.open({ ...item, input: {} } satisfies Pick<wire.ToolUseBlock, 'input'>, 'tool_use')
       this.events.text(JSON.stringify(item.input))
       this.events.close()
     } else if (item.type === 'text' && typeof item.text === 'string') {
@@ -167,7 +167,7 @@ export class BlockWriter {
       this.events.text(item.text)
       this.events.close()
     } else if (item.type === 'compaction') {
-      this.events.open({ type: 'compaction', content: null } satisfies CompactionStart, 'text')
+      this.events.open({ type: 'compaction', content: null } satisfies wire.CompactionStart, 'text')
       this.events.delta({ ...item, type: 'compaction_delta' })
       this.events.close()
     } else {

@@ -13,18 +13,11 @@ import type {
   TextPart,
   ToolCallPart,
 } from '../../../core/neutral/types.ts'
-import type {
-  Block,
-  Citation,
-  RedactedThinkingBlock,
-  TextBlock,
-  ThinkingBlock,
-  ToolUseBlock,
-} from '../../wire.ts'
+import type * as wire from '../../wire.ts'
 import { writeCitation } from './block-citations.ts'
 
 /** The blocks of a part; none if it is empty or has no equivalent. A call without an id gets one from `index`. */
-export function writePart(part: AssistantPart, index: number, client: ClientView): Block[] {
+export function writePart(part: AssistantPart, index: number, client: ClientView): wire.Block[] {
   switch (part.type) {
     case 'text':
       return writeText(part, client)
@@ -39,11 +32,11 @@ export function writePart(part: AssistantPart, index: number, client: ClientView
   }
 }
 
-export function textBlock(text: string): TextBlock {
+export function textBlock(text: string): wire.TextBlock {
   return { type: 'text', text }
 }
 
-function writeText(part: TextPart, client: ClientView): TextBlock[] {
+function writeText(part: TextPart, client: ClientView): wire.TextBlock[] {
   const { text, annotations = [], logprobs = [] } = part
   if (logprobs.length > 0) addLoss(client, 'logprobs')
   const citations = annotations.map((a) => citationOf(a, client)).filter((c) => c !== undefined)
@@ -52,24 +45,24 @@ function writeText(part: TextPart, client: ClientView): TextBlock[] {
 }
 
 /** Undefined, and a loss, for an annotation without equivalent in this dialect. */
-export function citationOf(annotation: Annotation, client: ClientView): Citation | undefined {
+export function citationOf(annotation: Annotation, client: ClientView): wire.Citation | undefined {
   const written = writeCitation(annotation)
   if (written === undefined || written.lossy) addLoss(client, 'annotations')
   return written?.citation
 }
 
-function writeReasoning(part: ReasoningPart, client: ClientView): Block[] {
+function writeReasoning(part: ReasoningPart, client: ClientView): wire.Block[] {
   const { carrier } = part
   const thinking = part.texts.filter((text) => text !== '').join('\n\n')
   const redacted = redactedBlock(carrier)
   const signature = signatureOf(carrier, client)
   const hasContent = thinking !== '' || signature !== ''
-  const block: ThinkingBlock = { type: 'thinking', thinking, signature }
+  const block: wire.ThinkingBlock = { type: 'thinking', thinking, signature }
   return [...(hasContent ? [block] : []), ...(redacted === undefined ? [] : [redacted])]
 }
 
 /** The block of a redacted carrier; undefined for any other carrier. */
-export function redactedBlock(carrier: Carrier | undefined): RedactedThinkingBlock | undefined {
+export function redactedBlock(carrier: Carrier | undefined): wire.RedactedThinkingBlock | undefined {
   if (carrier?.dialect !== 'messages' || carrier.kind !== 'redacted') return undefined
   return { type: 'redacted_thinking', data: carrier.value }
 }
@@ -82,7 +75,7 @@ export function signatureOf(carrier: Carrier | undefined, client: ClientView): s
 }
 
 /** A cut call is a loss, because a block can hold only a whole input. */
-function writeCall(part: ToolCallPart, index: number, client: ClientView): ToolUseBlock[] {
+function writeCall(part: ToolCallPart, index: number, client: ClientView): wire.ToolUseBlock[] {
   if (part.carrier !== undefined) addLoss(client, 'reasoning.state')
   const input = part.cut ? undefined : inputOf(part)
   if (input !== undefined) return [{ ...callFields(part, index, client), input }]
@@ -95,7 +88,7 @@ export function callFields(
   call: Pick<ToolCallPart, 'callId' | 'name'>,
   index: number,
   client: ClientView,
-): Omit<ToolUseBlock, 'input'> {
+): Omit<wire.ToolUseBlock, 'input'> {
   const id = call.callId === '' ? `toolu_${client.id}${index}` : call.callId
   return { type: 'tool_use', id, name: call.name }
 }
@@ -111,7 +104,7 @@ function inputOf({ kind, input: text }: ToolCallPart): Record<string, unknown> |
 type Whole = Exclude<AssistantPart, { type: 'text' | 'refusal' | 'reasoning' | 'tool-call' }>
 
 /** Passes items of this API's own tools, and writes images as text. Other whole parts are losses. */
-export function writeWhole(part: Whole, client: ClientView): (TextBlock | HostedPart['item'])[] {
+export function writeWhole(part: Whole, client: ClientView): (wire.TextBlock | HostedPart['item'])[] {
   if (part.type === 'hosted' && part.dialect === 'messages') return [part.item]
   const markdown = part.type === 'image' ? markdownImage(part.source, client.request) : undefined
   if (markdown !== undefined) return [textBlock(markdown)]

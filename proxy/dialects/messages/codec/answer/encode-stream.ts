@@ -3,7 +3,7 @@ import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/codec.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { errorEvent } from '../../error.ts'
-import type { Message } from '../../wire.ts'
+import type * as wire from '../../wire.ts'
 import { type BlockPart, BlockWriter } from './block-write-stream.ts'
 import { NOTHING } from './encode-answer.ts'
 import { writeCounts, writeFirstCounts } from './message-counts.ts'
@@ -80,7 +80,7 @@ class MessagesStreamEncoder implements StreamEncoder {
 
   #start(part: Start): void {
     const client = this.#client
-    const message: Message = {
+    const message: wire.Message = {
       id: `msg_${client.id}`,
       type: 'message',
       role: 'assistant',

@@ -2,14 +2,14 @@
 import { totalInput, type Usage } from '../../../../../contract/usage.ts'
 import type { ClientView } from '../../../core/codec.ts'
 import { writeUsage } from '../../usage.ts'
-import type { MessageUsage } from '../../wire.ts'
+import type * as wire from '../../wire.ts'
 
 /** The `usage` object of a whole answer. Estimates the input if the upstream did not report usage: clients require it. */
 export function writeCounts(
   usage: Usage | undefined,
   tier: string | undefined,
   client: ClientView,
-): MessageUsage {
+): wire.Usage {
   const counts =
     usage === undefined ? { input_tokens: inputEstimate(client), output_tokens: 0 } : writeUsage(usage)
   return { ...counts, ...tierFields(tier, client) }
@@ -19,7 +19,7 @@ export function writeCounts(
  * The `usage` object of message_start. The input is never 0, because clients show it as the size of the context. The
  * output is at least 1, as in this API's own streams.
  */
-export function writeFirstCounts(usage: Usage | undefined, client: ClientView): MessageUsage {
+export function writeFirstCounts(usage: Usage | undefined, client: ClientView): wire.Usage {
   if (usage === undefined || totalInput(usage) === 0) {
     return { input_tokens: inputEstimate(client), output_tokens: 1 }
   }
@@ -30,10 +30,7 @@ function inputEstimate(client: ClientView): number {
   return Math.max(client.inputTokens, 1)
 }
 
-function tierFields(
-  tier: string | undefined,
-  client: ClientView,
-): Pick<MessageUsage, 'service_tier' | 'speed'> {
+function tierFields(tier: string | undefined, client: ClientView): Partial<wire.Usage> {
   switch (tier) {
     case undefined:
       return {}

@@ -2,9 +2,9 @@
 
 import { isRecord } from '../../../core/json/value.ts'
 import type { Finish } from '../../../core/neutral/types.ts'
-import type { Stop, StopReason } from '../../wire.ts'
+import type * as wire from '../../wire.ts'
 
-const REASONS: Record<StopReason, Finish['reason']> = {
+const REASONS: Record<wire.StopReason, Finish['reason']> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
   pause_turn: 'stop',
@@ -36,7 +36,7 @@ export function readFinish(message: Record<string, unknown>, hasCalls: boolean):
 }
 
 /** The three stop fields. `refused`: the answer has a refusal as text, so the stop reason must report it. */
-export function writeFinish(finish: Finish, refused: boolean): Stop {
+export function writeFinish(finish: Finish, refused: boolean): wire.Stop {
   const word = refused && finish.reason === 'stop' ? 'refusal' : wordOf(finish)
   const { explanation } = finish
   return {
@@ -46,11 +46,11 @@ export function writeFinish(finish: Finish, refused: boolean): Stop {
   }
 }
 
-function isStopReason(word: unknown): word is StopReason {
+function isStopReason(word: unknown): word is wire.StopReason {
   return typeof word === 'string' && Object.hasOwn(REASONS, word)
 }
 
-function wordOf(finish: Finish): StopReason {
+function wordOf(finish: Finish): wire.StopReason {
   if (isStopReason(finish.raw) && REASONS[finish.raw] === finish.reason) return finish.raw
   switch (finish.reason) {
     case 'tool-calls':

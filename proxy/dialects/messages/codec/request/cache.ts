@@ -4,7 +4,7 @@ import { optional, recordAt, stringAt } from '../../../core/json/checks.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { inside } from '../../../core/neutral/keep.ts'
 import type { CacheMark, Extended, Names } from '../../../core/neutral/types.ts'
-import type { CacheControl, RequestBody } from '../../wire.ts'
+import type * as wire from '../../wire.ts'
 import type { Writer } from './writer.ts'
 
 /** The API's limit for one request. */
@@ -35,7 +35,7 @@ export function readCache(owner: Fields, path: string, at: string = USUAL_PLACE)
 }
 
 /** The mark of a part or tool in this API, which has two lifetimes: others become the nearest one. */
-export function writeCache(owner: Marked, writer: Writer): CacheControl | undefined {
+export function writeCache(owner: Marked, writer: Writer): wire.CacheControl | undefined {
   if (owner.cache === undefined) return undefined
   if (!writer.features.cacheMarks) {
     writer.lose('cacheMark', owner)
@@ -45,7 +45,7 @@ export function writeCache(owner: Marked, writer: Writer): CacheControl | undefi
   const name = writer.name('cacheMark', owner)
   if (ttl === '30m' || ttl === '12h') writer.addLoss(`${name}.ttl`)
   const own = ttl === '30m' ? '5m' : ttl === '12h' ? '1h' : ttl
-  const mark: CacheControl = own ? { type: 'ephemeral', ttl: own } : { type: 'ephemeral' }
+  const mark: wire.CacheControl = { type: 'ephemeral', ttl: own }
   writer.marks.set(mark, name)
   return mark
 }
@@ -54,7 +54,7 @@ export function writeCache(owner: Marked, writer: Writer): CacheControl | undefi
  * Removes the earliest marks above the API's limit; the last ones cover the longest prefix. Changes `body`, a request
  * that was just encoded.
  */
-export function limitMarks({ tools, system, messages }: RequestBody, writer: Writer): void {
+export function limitMarks({ tools, system, messages }: wire.Request, writer: Writer): void {
   const marked: Fields[] = []
   for (const part of [tools, system, messages]) collect(part, marked)
   for (const block of marked.slice(0, -MAX_MARKS)) {

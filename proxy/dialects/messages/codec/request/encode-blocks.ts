@@ -13,16 +13,7 @@ import type {
   ToolResult,
   UserPart,
 } from '../../../core/neutral/types.ts'
-import type {
-  BlockParam,
-  DocumentParam,
-  ImageParam,
-  TextParam,
-  ThinkingParam,
-  ToolResultParam,
-  ToolUseParam,
-  UserParam,
-} from '../../wire.ts'
+import type * as wire from '../../wire.ts'
 import { writeCache } from './cache.ts'
 import type { Writer } from './writer.ts'
 
@@ -30,7 +21,7 @@ const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] as co
 const PDF = 'application/pdf'
 
 /** Undefined for empty text, and for a part that is dropped as a loss. */
-export function encodeUserPart(part: UserPart, writer: Writer): UserParam | Fields | undefined {
+export function encodeUserPart(part: UserPart, writer: Writer): wire.UserParam | Fields | undefined {
   switch (part.type) {
     case 'text':
       return encodeText(part, writer)
@@ -46,7 +37,7 @@ export function encodeUserPart(part: UserPart, writer: Writer): UserParam | Fiel
 }
 
 /** Like encodeUserPart, for an assistant turn. */
-export function encodeAssistantPart(part: AssistantPart, writer: Writer): BlockParam | undefined {
+export function encodeAssistantPart(part: AssistantPart, writer: Writer): wire.BlockParam | undefined {
   switch (part.type) {
     case 'text':
       if (part.annotations?.length) writer.lose('annotations', part)
@@ -68,12 +59,12 @@ export function encodeAssistantPart(part: AssistantPart, writer: Writer): BlockP
   }
 }
 
-export function encodeText(part: TextPart, writer: Writer): TextParam | undefined {
+export function encodeText(part: TextPart, writer: Writer): wire.TextParam | undefined {
   if (part.text === '') return undefined
   return { type: 'text', text: part.text, cache_control: writeCache(part, writer) }
 }
 
-export function encodeResult(result: ToolResult, writer: Writer): ToolResultParam {
+export function encodeResult(result: ToolResult, writer: Writer): wire.ToolResultParam {
   const { callId, parts, isError } = result
   const blocks = parts.map((part) => encodeUserPart(part, writer)).filter((block) => block !== undefined)
   const [only] = blocks.length === 1 ? blocks.filter(isText) : []
@@ -87,7 +78,7 @@ export function encodeResult(result: ToolResult, writer: Writer): ToolResultPara
   }
 }
 
-export function isText(block: BlockParam): block is TextParam {
+export function isText(block: wire.BlockParam): block is wire.TextParam {
   return block.type === 'text' && typeof block.text === 'string'
 }
 
@@ -97,7 +88,7 @@ export function encodeHosted(part: HostedPart, writer: Writer): Fields | undefin
   return undefined
 }
 
-function encodeCall(part: ToolCallPart, writer: Writer): ToolUseParam {
+function encodeCall(part: ToolCallPart, writer: Writer): wire.ToolUseParam {
   const { callId: id, name, input, kind, carrier } = part
   if (carrier !== undefined) writer.lose('callState', part)
   const value = kind === 'custom' ? { input } : input.trim() === '' ? {} : parseArguments(input)
@@ -106,7 +97,7 @@ function encodeCall(part: ToolCallPart, writer: Writer): ToolUseParam {
 }
 
 /** Drops thinking that this vendor did not sign, because it would refuse the block. */
-function encodeReasoning(part: ReasoningPart, writer: Writer): ThinkingParam | undefined {
+function encodeReasoning(part: ReasoningPart, writer: Writer): wire.ThinkingParam | undefined {
   const { texts, carrier } = part
   const thinking = texts.join('\n\n')
   if (carrier?.dialect === 'messages') {
@@ -118,12 +109,12 @@ function encodeReasoning(part: ReasoningPart, writer: Writer): ThinkingParam | u
   return undefined
 }
 
-function encodeImage(part: ImagePart, writer: Writer): ImageParam {
+function encodeImage(part: ImagePart, writer: Writer): wire.ImageParam {
   if (part.detail !== undefined && part.detail !== 'auto') writer.lose('image.detail', part)
   return { type: 'image', source: imageSource(part, writer), cache_control: writeCache(part, writer) }
 }
 
-function imageSource(part: ImagePart, writer: Writer): ImageParam['source'] {
+function imageSource(part: ImagePart, writer: Writer): wire.ImageParam['source'] {
   const { source } = part
   if (source.kind === 'url') return { type: 'url', url: source.url }
   if (source.kind === 'id' && source.vendor === 'anthropic') return { type: 'file', file_id: source.id }
@@ -138,12 +129,12 @@ function imageSource(part: ImagePart, writer: Writer): ImageParam['source'] {
   return { type: 'base64', media_type: known, data: base64 }
 }
 
-function encodeFile(part: FilePart, writer: Writer): DocumentParam {
+function encodeFile(part: FilePart, writer: Writer): wire.DocumentParam {
   const source = documentSource(part, writer)
   return { type: 'document', source, title: part.name, cache_control: writeCache(part, writer) }
 }
 
-function documentSource(part: FilePart, writer: Writer): DocumentParam['source'] {
+function documentSource(part: FilePart, writer: Writer): wire.DocumentParam['source'] {
   const { source } = part
   switch (source.kind) {
     case 'url':

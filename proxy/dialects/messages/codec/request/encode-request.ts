@@ -2,7 +2,7 @@
 import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { API_VERSION, FAST_BETA } from '../../version.ts'
-import type { OutputFormat, RequestBody, Sampling, TextParam, Thinking } from '../../wire.ts'
+import type * as wire from '../../wire.ts'
 import { limitMarks } from './cache.ts'
 import { encodeDepth } from './encode-thinking.ts'
 import { encodeTools } from './encode-tools.ts'
@@ -17,17 +17,13 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
   refuseRequired(request, writer)
   loseUnsupported(request, writer)
   const { system, messages } = encodeConversation(request.turns, writer)
-  const { effort, thinking, maxTokens } = encodeDepth(
-    request,
-    messages,
-    target.defaultMaxOutputTokens,
-    writer,
-  )
+  const depth = encodeDepth(request, messages, target.defaultMaxOutputTokens, writer)
+  const { effort, thinking } = depth
   const { format, instructions } = encodeFormat(request, writer)
   const instructed = [...system, ...instructions]
-  const body: RequestBody = {
+  const body: wire.Request = {
     model: target.model,
-    max_tokens: maxTokens,
+    max_tokens: depth.maxTokens,
     system: instructed.length > 0 ? instructed : undefined,
     messages,
     ...encodeTools(request, thinking, writer),
@@ -63,9 +59,13 @@ function loseUnsupported(request: ModelRequest, writer: Writer): void {
 }
 
 /** A model with a thinking budget accepts only the temperature 1, and no top_k. */
-function encodeSampling(request: ModelRequest, thinking: Thinking | undefined, writer: Writer): Sampling {
+function encodeSampling(
+  request: ModelRequest,
+  thinking: wire.Thinking | undefined,
+  writer: Writer,
+): wire.Sampling {
   const { temperature, topP, topK } = request
-  const out: Sampling = {}
+  const out: wire.Sampling = {}
   const free = writer.features.sampling && thinking?.type !== 'enabled'
   if (temperature !== undefined) {
     const taken = free || (writer.features.sampling && temperature >= 1)
@@ -87,9 +87,9 @@ function encodeStop({ stop = [] }: ModelRequest, writer: Writer): string[] | und
 }
 
 interface Format {
-  format?: OutputFormat
+  format?: wire.OutputFormat
   /** Instructions for a format that the API does not enforce. */
-  instructions: TextParam[]
+  instructions: wire.TextParam[]
 }
 
 function encodeFormat({ format }: ModelRequest, writer: Writer): Format {
@@ -113,7 +113,7 @@ function encodeFormat({ format }: ModelRequest, writer: Writer): Format {
 }
 
 /** A faster answer costs more, so it is requested only if the channel allows it. */
-function encodeTier({ tier }: ModelRequest, writer: Writer): Pick<RequestBody, 'service_tier' | 'speed'> {
+function encodeTier({ tier }: ModelRequest, writer: Writer): Pick<wire.Request, 'service_tier' | 'speed'> {
   if (tier === undefined) return {}
   if (tier === 'default' || tier === '') return { service_tier: 'standard_only' }
   if (tier === 'auto') return { service_tier: 'auto' }

@@ -2,11 +2,11 @@
 
 import { effortOfBudget, nearestEffort } from '../../../core/neutral/effort.ts'
 import type { Effort, ModelRequest, Reasoning } from '../../../core/neutral/types.ts'
-import type { Level, MessageParam, Thinking } from '../../wire.ts'
+import type * as wire from '../../wire.ts'
 import type { Writer } from './writer.ts'
 
 /** Thinking tokens, for models that take a budget instead of a level. */
-const BUDGETS: Record<Level, number> = {
+const BUDGETS: Record<wire.Level, number> = {
   low: 1024,
   medium: 2048,
   high: 4096,
@@ -17,8 +17,8 @@ const BUDGETS: Record<Level, number> = {
 const SMALLEST_BUDGET = 1024
 
 interface Depth {
-  thinking?: Thinking
-  effort?: Level | undefined
+  thinking?: wire.Thinking
+  effort?: wire.Level | undefined
   maxTokens: number
 }
 
@@ -28,7 +28,7 @@ interface Depth {
  */
 export function encodeDepth(
   request: ModelRequest,
-  messages: MessageParam[],
+  messages: wire.MessageParam[],
   fallback: number,
   writer: Writer,
 ): Depth {
@@ -69,10 +69,10 @@ function levelOf({ effort, budgetTokens }: Reasoning, writer: Writer): Pick<Dept
 }
 
 /** The nearest level that the model has; undefined when it has none. */
-function nearest(effort: Effort, { features, lose }: Writer): Level | undefined {
+function nearest(effort: Effort, { features, lose }: Writer): wire.Level | undefined {
   const level = nearestEffort(
     effort,
-    features.efforts.filter((known): known is Level => known in BUDGETS),
+    features.efforts.filter((known): known is wire.Level => known in BUDGETS),
   )
   if (level !== effort) lose('effort')
   return level
@@ -80,7 +80,7 @@ function nearest(effort: Effort, { features, lose }: Writer): Level | undefined 
 
 function budgetDepth(
   request: ModelRequest,
-  messages: MessageParam[],
+  messages: wire.MessageParam[],
   maxTokens: number,
   writer: Writer,
 ): Depth {
@@ -109,7 +109,7 @@ function budgetDepth(
 }
 
 /** True for a request that the API would refuse with a budget: its last assistant message has calls but no thinking. */
-function callsWithoutThinking(messages: MessageParam[]): boolean {
+function callsWithoutThinking(messages: wire.MessageParam[]): boolean {
   const content = messages.findLast(({ role }) => role === 'assistant')?.content
   if (!Array.isArray(content)) return false
   const types = content.map(({ type }) => type)

@@ -8,34 +8,27 @@ import type {
   ToolChoice,
   WebSearchTool,
 } from '../../../core/neutral/types.ts'
-import type {
-  OneByOne,
-  RequestBody,
-  Thinking,
-  ToolChoiceParam,
-  ToolParam,
-  WebSearchParam,
-} from '../../wire.ts'
+import type * as wire from '../../wire.ts'
 import { writeCache } from './cache.ts'
 import type { Writer } from './writer.ts'
 
 /** The oldest web search tool, which every model with web search supports. */
 const WEB_SEARCH = 'web_search_20250305'
-const AUTO: ToolChoiceParam = { type: 'auto' }
-const ONE_BY_ONE: OneByOne = { disable_parallel_tool_use: true }
+const AUTO: wire.ToolChoiceParam = { type: 'auto' }
+const ONE_BY_ONE: wire.OneByOne = { disable_parallel_tool_use: true }
 
 /** `tools` and `tool_choice`; neither without a tool. `thinking`: the encoded field. */
 export function encodeTools(
   request: ModelRequest,
-  thinking: Thinking | undefined,
+  thinking: wire.Thinking | undefined,
   writer: Writer,
-): Pick<RequestBody, 'tools' | 'tool_choice'> {
+): Pick<wire.Request, 'tools' | 'tool_choice'> {
   const tools = request.tools.map((tool) => encodeTool(tool, writer)).filter((tool) => tool !== undefined)
   if (tools.length === 0) return {}
   return { tools, tool_choice: encodeChoice(request, thinking, writer) }
 }
 
-function encodeTool(tool: Tool, writer: Writer): ToolParam | WebSearchParam | Fields | undefined {
+function encodeTool(tool: Tool, writer: Writer): wire.ToolParam | wire.WebSearchParam | Fields | undefined {
   switch (tool.type) {
     case 'function':
       return encodeFunction(tool, writer)
@@ -52,7 +45,7 @@ function encodeTool(tool: Tool, writer: Writer): ToolParam | WebSearchParam | Fi
   }
 }
 
-function encodeFunction(tool: FunctionTool, writer: Writer): ToolParam {
+function encodeFunction(tool: FunctionTool, writer: Writer): wire.ToolParam {
   const { name, description, parameters, strict } = tool
   if (parameters?.type !== undefined && parameters.type !== 'object') writer.lose('tools.parameters', tool)
   const enforced = strict === true && writer.features.structuredOutput
@@ -72,7 +65,7 @@ function objectSchema(schema: Fields | undefined): Fields {
   return schema.type === 'object' ? schema : { ...schema, type: 'object' }
 }
 
-function encodeWebSearch({ allowedDomains, userLocation }: WebSearchTool): WebSearchParam {
+function encodeWebSearch({ allowedDomains, userLocation }: WebSearchTool): wire.WebSearchParam {
   return {
     type: WEB_SEARCH,
     name: 'web_search',
@@ -83,9 +76,9 @@ function encodeWebSearch({ allowedDomains, userLocation }: WebSearchTool): WebSe
 
 function encodeChoice(
   request: ModelRequest,
-  thinking: Thinking | undefined,
+  thinking: wire.Thinking | undefined,
   writer: Writer,
-): RequestBody['tool_choice'] {
+): wire.Request['tool_choice'] {
   const { toolChoice, parallelToolCalls } = request
   let choice = toolChoice && choiceOf(toolChoice, writer)
   const forced = choice?.type === 'any' || choice?.type === 'tool'
@@ -98,13 +91,13 @@ function encodeChoice(
   return oneByOne ? { ...(choice ?? AUTO), ...ONE_BY_ONE } : choice
 }
 
-function choiceOf(choice: ToolChoice, writer: Writer): ToolChoiceParam | Fields {
+function choiceOf(choice: ToolChoice, writer: Writer): wire.ToolChoiceParam | Fields {
   if (choice.type !== 'hosted') return plainChoice(choice, writer)
   if (choice.dialect === 'messages') return choice.choice
   throw writer.refuse('toolChoice', 'names a tool that this model does not have')
 }
 
-function plainChoice(choice: Exclude<ToolChoice, { type: 'hosted' }>, writer: Writer): ToolChoiceParam {
+function plainChoice(choice: Exclude<ToolChoice, { type: 'hosted' }>, writer: Writer): wire.ToolChoiceParam {
   switch (choice.type) {
     case 'required':
       return { type: 'any' }

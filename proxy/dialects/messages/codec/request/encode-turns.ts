@@ -2,7 +2,7 @@
 
 import type { Fields } from '../../../core/json/value.ts'
 import type { SystemTurn, Turn, UserTurn } from '../../../core/neutral/types.ts'
-import type { BlockParam, MessageParam, TextParam } from '../../wire.ts'
+import type * as wire from '../../wire.ts'
 import {
   encodeAssistantPart,
   encodeHosted,
@@ -14,18 +14,18 @@ import {
 import type { Writer } from './writer.ts'
 
 interface Conversation {
-  system: (TextParam | Fields)[]
-  messages: MessageParam[]
+  system: (wire.TextParam | Fields)[]
+  messages: wire.MessageParam[]
 }
 
 interface Draft {
-  role: MessageParam['role']
-  blocks: BlockParam[]
+  role: wire.MessageParam['role']
+  blocks: wire.BlockParam[]
 }
 
 /** The first message must be a user's, and must not be empty. */
-const PLACEHOLDER: MessageParam = { role: 'user', content: '.' }
-const BLANK_TEXT: TextParam = { type: 'text', text: '.' }
+const PLACEHOLDER: wire.MessageParam = { role: 'user', content: '.' }
+const BLANK_TEXT: wire.TextParam = { type: 'text', text: '.' }
 
 export function encodeConversation(turns: readonly Turn[], writer: Writer): Conversation {
   const firstOther = turns.findIndex((turn) => turn.role !== 'system')
@@ -83,13 +83,13 @@ function addSystem(drafts: Draft[], turn: SystemTurn, writer: Writer): void {
   }
   if (blocks.length === 0) return
   writer.lose('system')
-  const tag = ({ text }: Fields | TextParam) =>
-    ({ text: `<system>\n${String(text)}\n</system>` }) satisfies Partial<TextParam>
+  const tag = ({ text }: Fields | wire.TextParam) =>
+    ({ text: `<system>\n${String(text)}\n</system>` }) satisfies Partial<wire.TextParam>
   const tagged = blocks.map((block) => ({ ...block, ...tag(block) }))
   add(drafts, 'user', tagged)
 }
 
-function add(drafts: Draft[], role: Draft['role'], blocks: BlockParam[]): void {
+function add(drafts: Draft[], role: Draft['role'], blocks: wire.BlockParam[]): void {
   const last = drafts.at(-1)
   if (last?.role === role) last.blocks.push(...blocks)
   else if (blocks.length > 0) drafts.push({ role, blocks: [...blocks] })
@@ -111,24 +111,24 @@ function tidy(drafts: Draft[], writer: Writer): Draft[] {
   return messages
 }
 
-function resultsFirst(blocks: BlockParam[]): BlockParam[] {
-  const isResult = (block: BlockParam) => block.type === 'tool_result'
+function resultsFirst(blocks: wire.BlockParam[]): wire.BlockParam[] {
+  const isResult = (block: wire.BlockParam) => block.type === 'tool_result'
   return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))]
 }
 
-function withoutTrailingSpace(blocks: BlockParam[]): BlockParam[] {
+function withoutTrailingSpace(blocks: wire.BlockParam[]): wire.BlockParam[] {
   const last = blocks.at(-1)
   if (last === undefined || !isText(last)) return blocks
   const text = last.text.trimEnd()
   return text === '' ? blocks.slice(0, -1) : [...blocks.slice(0, -1), { ...last, text }]
 }
 
-function finish({ role, blocks }: Draft): MessageParam {
+function finish({ role, blocks }: Draft): wire.MessageParam {
   return blocks.length === 0 ? PLACEHOLDER : { role, content: blocks }
 }
 
 /** The blocks without text of white space only, which the API refuses. */
-function nonBlank<Block extends BlockParam>(blocks: (Block | undefined)[]): Block[] {
+function nonBlank<Block extends wire.BlockParam>(blocks: (Block | undefined)[]): Block[] {
   return blocks
     .filter((block) => block !== undefined)
     .filter((block) => !isText(block) || block.text.trim() !== '')
