@@ -45,7 +45,7 @@ export const PITFALLS: Mutant[] = [
     'return { input_tokens: 0, output_tokens: 1 }',
   ]),
   ...faults('proxy/dialects/messages/codec/answer/encode-stream.ts', STREAMS, [
-    'writeCounts(part.usage, part.tier, this.#client)',
+    'writeCounts(part, this.#client)',
     '{ output_tokens: part.usage?.output ?? 0 }',
   ]),
   // 7.6 A call starts without its empty input, and arguments in the start are not read.

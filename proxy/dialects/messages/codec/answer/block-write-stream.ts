@@ -7,15 +7,7 @@ import { isRecord } from '../../../core/json/value.ts'
 import type { Carrier, HostedPart, StreamPart } from '../../../core/neutral/types.ts'
 import type * as wire from '../../wire.ts'
 import { BlockEvents, type DeltaKind } from './block-events.ts'
-import {
-  addLoss,
-  callFields,
-  citationOf,
-  redactedBlock,
-  signatureOf,
-  textBlock,
-  writeWhole,
-} from './block-write.ts'
+import { callFields, citationOf, redactedBlock, signatureOf, textBlock, writeWhole } from './block-write.ts'
 
 export type BlockPart = Exclude<StreamPart, { type: 'start' | 'finish' | 'partial-image' }>
 
@@ -46,7 +38,7 @@ export class BlockWriter {
   write(part: BlockPart): boolean {
     switch (part.type) {
       case 'text-delta':
-        if (part.logprobs !== undefined && part.logprobs.length > 0) addLoss(this.#client, 'logprobs')
+        if (part.logprobs !== undefined && part.logprobs.length > 0) this.#client.losses.lose('logprobs')
         this.#text(part.text)
         return false
       case 'reasoning-delta':
@@ -86,7 +78,7 @@ export class BlockWriter {
         this.#endReasoning(part.carrier)
         return true
       case 'tool-call-end':
-        if (part.carrier !== undefined) addLoss(this.#client, 'reasoning.state')
+        if (part.carrier !== undefined) this.#client.losses.lose('reasoning.state')
         if (part.cut) this.#abandon()
         else this.end()
         return true
@@ -110,7 +102,7 @@ export class BlockWriter {
 
   /** For an answer that ended in the middle of a call: if its block stopped, clients would run the call. */
   #abandon(): void {
-    addLoss(this.#client, 'tools')
+    this.#client.losses.lose('tools')
     this.#isFree = false
     this.#input = ''
     this.events.abandon()

@@ -1,14 +1,12 @@
 /** Converts parts of an answer to content blocks, and records losses. */
 import type { ClientView } from '../../../core/codec.ts'
 import { parseArguments } from '../../../core/json/exact.ts'
-import { isRecord } from '../../../core/json/value.ts'
-import type { TypedField } from '../../../core/neutral/losses.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { markdownImage } from '../../../core/neutral/media.ts'
 import type {
   Annotation,
   AssistantPart,
   Carrier,
-  HostedPart,
   ReasoningPart,
   TextPart,
   ToolCallPart,
@@ -38,7 +36,7 @@ export function textBlock(text: string): wire.TextBlock {
 
 function writeText(part: TextPart, client: ClientView): wire.TextBlock[] {
   const { text, annotations = [], logprobs = [] } = part
-  if (logprobs.length > 0) addLoss(client, 'logprobs')
+  if (logprobs.length > 0) client.losses.lose('logprobs')
   const citations = annotations.map((a) => citationOf(a, client)).filter((c) => c !== undefined)
   if (text === '' && citations.length === 0) return []
   return [{ type: 'text', text, citations: citations.length > 0 ? citations : undefined }]
@@ -47,7 +45,7 @@ function writeText(part: TextPart, client: ClientView): wire.TextBlock[] {
 /** Undefined, and a loss, for an annotation without equivalent in this dialect. */
 export function citationOf(annotation: Annotation, client: ClientView): wire.Citation | undefined {
   const written = writeCitation(annotation)
-  if (written === undefined || written.lossy) addLoss(client, 'annotations')
+  if (written === undefined || written.lossy) client.losses.lose('annotations')
   return written?.citation
 }
 
@@ -76,10 +74,10 @@ export function signatureOf(carrier: Carrier | undefined, client: ClientView): s
 
 /** A cut call is a loss, because a block can hold only a whole input. */
 function writeCall(part: ToolCallPart, index: number, client: ClientView): wire.ToolUseBlock[] {
-  if (part.carrier !== undefined) addLoss(client, 'reasoning.state')
+  if (part.carrier !== undefined) client.losses.lose('reasoning.state')
   const input = part.cut ? undefined : inputOf(part)
   if (input !== undefined) return [{ ...callFields(part, index, client), input }]
-  addLoss(client, 'tools')
+  client.losses.lose('tools')
   return []
 }
 
@@ -104,14 +102,10 @@ function inputOf({ kind, input: text }: ToolCallPart): Record<string, unknown> |
 type Whole = Exclude<AssistantPart, { type: 'text' | 'refusal' | 'reasoning' | 'tool-call' }>
 
 /** Passes items of this API's own tools, and writes images as text. Other whole parts are losses. */
-export function writeWhole(part: Whole, client: ClientView): (wire.TextBlock | HostedPart['item'])[] {
+export function writeWhole(part: Whole, client: ClientView): (wire.TextBlock | Fields)[] {
   if (part.type === 'hosted' && part.dialect === 'messages') return [part.item]
   const markdown = part.type === 'image' ? markdownImage(part.source, client.request) : undefined
   if (markdown !== undefined) return [textBlock(markdown)]
-  addLoss(client, part.type)
+  client.losses.lose(part.type)
   return []
-}
-
-export function addLoss(client: ClientView, field: TypedField): void {
-  client.losses.lose(field)
 }

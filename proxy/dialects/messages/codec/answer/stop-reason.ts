@@ -14,6 +14,7 @@ const REASONS: Record<wire.StopReason, Finish['reason']> = {
   compaction: 'length',
   refusal: 'content-filter',
 }
+const WORDS = { 'tool-calls': 'tool_use', length: 'max_tokens', 'content-filter': 'refusal' } as const
 /** Words that are no more precise than the neutral reason. */
 const PLAIN = new Set(['end_turn', 'stop_sequence', 'tool_use', 'max_tokens', 'refusal'])
 
@@ -52,14 +53,6 @@ function isStopReason(word: unknown): word is wire.StopReason {
 
 function wordOf(finish: Finish): wire.StopReason {
   if (isStopReason(finish.raw) && REASONS[finish.raw] === finish.reason) return finish.raw
-  switch (finish.reason) {
-    case 'tool-calls':
-      return 'tool_use'
-    case 'length':
-      return 'max_tokens'
-    case 'content-filter':
-      return 'refusal'
-    default:
-      return finish.stopSequence === undefined ? 'end_turn' : 'stop_sequence'
-  }
+  if (finish.reason !== 'stop') return WORDS[finish.reason]
+  return finish.stopSequence === undefined ? 'end_turn' : 'stop_sequence'
 }

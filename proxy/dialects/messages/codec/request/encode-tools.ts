@@ -36,13 +36,10 @@ function encodeTool(tool: Tool, writer: Writer): wire.ToolParam | wire.WebSearch
       return encodeWebSearch(tool)
     case 'hosted':
       if (tool.dialect === 'messages') return tool.tool
-      writer.lose('tools', tool)
-      return undefined
-    case 'custom':
-      // Not reached: the hub has wrapped custom tools as functions.
-      writer.lose('tools', tool)
-      return undefined
   }
+  // Not reached by custom tools: the hub has wrapped them as functions.
+  writer.lose('tools', tool)
+  return undefined
 }
 
 function encodeFunction(tool: FunctionTool, writer: Writer): wire.ToolParam {
