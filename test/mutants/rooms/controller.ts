@@ -41,7 +41,7 @@ export const CONTROLLER: Mutant[] = [
     // An edit is reported in force while a proxy still serves the old one.
     ['Math.min(...this.#live', 'Math.max(...this.#live'],
     // The only record of an account's money is overwritten when the ledger does not answer.
-    ['      ...recordedMoney(object.kind, found),\n', ''],
+    ['      ...recordedFunds(object.kind, found),\n', ''],
   ),
 
   ...faults(
@@ -100,8 +100,8 @@ export const CONTROLLER: Mutant[] = [
 
   // A Secret that cannot be read withdraws the key that named another one before.
   ...faults('controller/source/cluster/cluster.ts', 'controller/source/cluster/cluster.test.ts', [
-    'this.#delivered.has(id) && [...named]',
-    'this.#delivered.size < 0 && [...named]',
+    'this.#delivered.has(id) && [...references]',
+    'this.#delivered.size < 0 && [...references]',
   ]),
 
   // Credits applied while the store was down are forgotten.
@@ -117,8 +117,8 @@ export const CONTROLLER: Mutant[] = [
   ]),
 
   // A new upstream credential takes effect only with another change.
-  ...faults('controller/source/cluster/cluster.ts', 'test/integration/fleet/changes.test.ts', [
-    'changes.filter(({ key }) => this.#named.has(key))',
+  ...faults('controller/source/cluster/watched-secrets.ts', 'test/integration/fleet/changes.test.ts', [
+    'changes.filter(({ key }) => this.named.has(key))',
     'changes.filter(({ key }) => key.length < 0)',
   ]),
 
@@ -186,8 +186,8 @@ export const CONTROLLER: Mutant[] = [
     'known.secrets[0] === secrets[0]',
   ]),
   // A new leader reports every account ready before it has queried the ledger.
-  ...faults('controller/status/board.ts', 'controller/status/board.test.ts', [
-    "this.#credits.funds.has(account) ? 'known' : 'unknown'",
+  ...faults('controller/status/funds.ts', 'controller/status/board.test.ts', [
+    "funds.has(account) ? 'known' : 'unknown'",
     "'known'",
   ]),
 
