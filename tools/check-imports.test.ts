@@ -66,6 +66,9 @@ describe('forbidden', () => {
     ['proxy/a.ts', '@kubernetes/client-node', 'only controller/kube may import @kubernetes/client-node'],
     ['proxy/pipeline/a.ts', 'pino', 'may import pino'],
     ['proxy/main.ts', 'commander', 'only cli may import commander'],
+    ['proxy/dialects/chat/codec/a.ts', 'openai/resources', 'chat/wire.ts'],
+    ['proxy/dialects/messages/wire.ts', 'openai', 'may import openai'],
+    ['proxy/dialects/chat/wire.ts', '@anthropic-ai/sdk', 'messages/wire.ts may import @anthropic-ai/sdk'],
   ])('%s importing %s', (file, specifier, problem) => {
     const problems = check(file, specifier)
     expect(problems).toHaveLength(1)
@@ -94,6 +97,8 @@ describe('allowed', () => {
     ['proxy/auth/a.ts', './b.ts'],
     ['proxy/dialects/chat/a.ts', '../core/dialect.ts'],
     ['proxy/dialects/chat/a.ts', '../openai/error.ts'],
+    ['proxy/dialects/chat/wire.ts', 'openai/resources'],
+    ['proxy/dialects/messages/wire.ts', '@anthropic-ai/sdk/resources'],
     ['proxy/dialects/index.ts', './chat/index.ts'],
     ['proxy/auth/a.test.ts', '../table/a.ts'],
     ['proxy/server/a.test.ts', 'undici'],

@@ -146,6 +146,9 @@ const TESTS: Record<string, string[]> = {
   tools: ['tools', 'contract', 'store', 'controller/*', 'proxy/*', 'cli'],
 }
 
+/** The files with a dialect's wire types. */
+const wireOf = (...dialects: string[]) => dialects.map((name) => `proxy/dialects/${name}/wire.ts`)
+
 /** Libraries that only these places load; tests may use any. */
 const FENCES: Record<string, string[]> = {
   express: ['proxy/server'],
@@ -155,6 +158,9 @@ const FENCES: Record<string, string[]> = {
   ioredis: ['store/redis'],
   ws: ['proxy/socket', 'bench'],
   '@kubernetes/client-node': ['controller/kube'],
+  // Their types: a dialect never runs an SDK.
+  openai: wireOf('openai', ...OPENAI_DIALECTS),
+  '@anthropic-ai/sdk': wireOf('messages'),
 }
 
 /** Places without clock or I/O, and the built-in modules that do neither. */

@@ -1,5 +1,10 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { importsOf } from './imports.ts'
 import { toJavaScript } from './pack.ts'
+
+const root = join(import.meta.dirname, '..')
 
 test('removes types, ends relative imports in .js, and keeps everything else', () => {
   const source = [
@@ -22,4 +27,11 @@ test('two imports on one line', () => {
   expect(toJavaScript("export * from './a.ts'; export * from './b.ts'")).toBe(
     "export * from './a.js'; export * from './b.js'",
   )
+})
+
+test.each(globSync('proxy/dialects/{*,core/json}/wire.ts', { cwd: root }))('%s has types only', (file) => {
+  const code = toJavaScript(readFileSync(join(root, file), 'utf8'))
+  // Otherwise the installed package would need the SDKs.
+  expect(importsOf(code)).toEqual([])
+  expect(code).not.toMatch(/^export/m)
 })

@@ -37,6 +37,7 @@ export const lossNames: LossNames = {
   reasoning: 'messages.reasoning_content',
   'reasoning.state': 'messages.reasoning_details',
   callState: 'messages.tool_calls.extra_content',
+  callInput: 'messages.tool_calls.function.arguments',
   image: 'messages.content.image_url',
   'image.detail': 'messages.content.image_url.detail',
   file: 'messages.content.file',

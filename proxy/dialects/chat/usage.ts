@@ -1,6 +1,7 @@
 import { totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
 import { isRecord } from '../core/json/value.ts'
 import { count, isImpossible } from '../core/neutral/token-count.ts'
+import type * as wire from './wire.ts'
 
 /**
  * The `usage` object of an answer or a chunk, split into disjoint kinds. Undefined when it lacks one of the two totals,
@@ -38,12 +39,10 @@ export function readUsage(value: unknown): Usage | undefined {
 }
 
 /** The `usage` object of an answer: the inverse of readUsage. */
-export function writeUsage(usage: Usage): Record<string, unknown> {
+export function writeUsage(usage: Usage): wire.Usage {
   const { cachedInput, cacheWrite, cacheWriteLong, output, reasoning } = usage
   const prompt = totalInput(usage)
-  const long = cacheWriteLong > 0 && {
-    cache_write_tokens_details: { ttl_30m_tokens: cacheWrite, ttl_12h_tokens: cacheWriteLong },
-  }
+  const details = { ttl_30m_tokens: cacheWrite, ttl_12h_tokens: cacheWriteLong }
   return {
     prompt_tokens: prompt,
     completion_tokens: output,
@@ -51,7 +50,7 @@ export function writeUsage(usage: Usage): Record<string, unknown> {
     prompt_tokens_details: {
       cached_tokens: cachedInput,
       cache_write_tokens: cacheWrite + cacheWriteLong,
-      ...long,
+      cache_write_tokens_details: cacheWriteLong > 0 ? details : undefined,
     },
     completion_tokens_details: { reasoning_tokens: reasoning },
   }

@@ -1,15 +1,17 @@
 /** Errors in the form of the messages API (https://docs.anthropic.com/en/api/errors), with the gateway's code. */
 import type { GatewayError } from '../../errors.ts'
+import { eventText } from './event.ts'
+import type * as wire from './wire.ts'
 
-export function errorBody(error: GatewayError, requestId: string): object {
+export function errorBody(error: GatewayError, requestId: string): wire.ErrorBody {
   return {
     type: 'error',
     error: {
       type: error.entry.anthropicType,
       message: messageOf(error),
       code: error.code,
-      ...(error.param === undefined ? {} : { param: error.param }),
-      ...(error.details === undefined ? {} : { details: error.details }),
+      param: error.param,
+      details: error.details,
     },
     request_id: requestId,
   }
@@ -17,7 +19,7 @@ export function errorBody(error: GatewayError, requestId: string): object {
 
 /** The event that ends a stream with an error, instead of `message_stop`. */
 export function errorEvent(error: GatewayError, requestId: string): Buffer {
-  return Buffer.from(`event: error\ndata: ${JSON.stringify(errorBody(error, requestId))}\n\n`)
+  return Buffer.from(eventText(errorBody(error, requestId)))
 }
 
 /** Agents act on these exact sentences: they shorten their history, or request less output if the prompt alone fits. */

@@ -27,6 +27,7 @@ export const lossNames: LossNames = {
   prefill: 'messages',
   reasoning: 'messages.content.thinking',
   'reasoning.state': 'messages.content.signature',
+  callInput: 'messages.content.input',
   image: 'messages.content.source',
   file: 'messages.content.source',
   'file.name': 'messages.content.title',

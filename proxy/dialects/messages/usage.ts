@@ -1,6 +1,7 @@
 import { type Usage, zeroUsage } from '../../../contract/usage.ts'
 import { isRecord } from '../core/json/value.ts'
 import { count, isImpossible } from '../core/neutral/token-count.ts'
+import type * as wire from './wire.ts'
 
 /** Types of passes by the answering model, which the totals may exclude. Passes of other models are not listed. */
 const OWN_ITERATIONS = ['message', 'compaction']
@@ -64,7 +65,7 @@ export function mergeUsage(start: unknown, delta: unknown): unknown {
 }
 
 /** The `usage` object of a message: the input excludes cached tokens, the output includes thinking. */
-export function writeUsage(usage: Usage): Record<string, unknown> {
+export function writeUsage(usage: Usage): wire.Usage {
   return {
     input_tokens: usage.input,
     cache_creation_input_tokens: usage.cacheWrite + usage.cacheWriteLong,

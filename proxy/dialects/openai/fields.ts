@@ -1,6 +1,7 @@
 /** Fields that chat and responses write in the same way. */
 import { createHash } from 'node:crypto'
 import type { CacheMark } from '../core/neutral/types.ts'
+import type { CacheBreakpoint } from './wire.ts'
 
 const MAX_USER = 128
 
@@ -18,11 +19,12 @@ export function fileName(mediaType: string): string {
 /** Lifetimes of messages' cache marks, and the next longer ones of OpenAI. */
 const LIFETIMES = { '5m': '30m', '30m': '30m', '1h': '12h', '12h': '12h' } as const
 
-export function lifetimeOf(ttl: NonNullable<CacheMark['ttl']>): CacheMark['ttl'] {
+export function lifetimeOf(ttl: NonNullable<CacheMark['ttl']>): '30m' | '12h' {
   return LIFETIMES[ttl]
 }
 
 /** A cache mark as the field of a content part. */
-export function cacheBreakpoint({ ttl }: CacheMark): Record<string, unknown> {
-  return { prompt_cache_breakpoint: { mode: 'explicit', ...(ttl !== undefined && { ttl: LIFETIMES[ttl] }) } }
+export function cacheBreakpoint({ ttl }: CacheMark): CacheBreakpoint {
+  const mode = 'explicit'
+  return { prompt_cache_breakpoint: ttl === undefined ? { mode } : { mode, ttl: LIFETIMES[ttl] } }
 }

@@ -32,6 +32,7 @@ export const lossNames: LossNames = {
   prefill: 'input',
   reasoning: 'input.summary',
   'reasoning.state': 'input.encrypted_content',
+  callInput: 'input.arguments',
   image: 'input.content.image_url',
   'image.detail': 'input.content.detail',
   file: 'input.content.file_data',

@@ -4,15 +4,22 @@ import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer } from '../../core/byte-lane.ts'
 import { readFailure } from '../../core/errors/read.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
+import type { FieldsOf } from '../../core/json/wire.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { brokenChoice } from '../codec/answer/finish.ts'
 import { readUsage } from '../usage.ts'
+import type * as wire from '../wire.ts'
 
 /** Fields of a completion that every chunk of its stream repeats. */
-const REPEATED = ['id', 'created', 'model', 'service_tier', 'system_fingerprint']
+const REPEATED = ['id', 'created', 'model', 'service_tier', 'system_fingerprint'] as const
 /** Fields of a message that a stream carries first, in this order. */
-const FIRST_DELTAS = ['reasoning_content', 'reasoning', 'content', 'refusal']
+const FIRST_DELTAS: readonly string[] = [
+  'reasoning_content',
+  'reasoning',
+  'content',
+  'refusal',
+] satisfies (keyof wire.Delta)[]
 
 export function readAnswer(
   body: Buffer,
@@ -64,15 +71,14 @@ function toStream(
   choices: Record<string, unknown>[],
   wantsUsage: boolean,
 ): Buffer | undefined {
-  const base: Record<string, unknown> = { object: 'chat.completion.chunk' }
+  const base: FieldsOf<wire.Chunk> = { object: 'chat.completion.chunk' }
   for (const field of REPEATED) if (field in completion) base[field] = completion[field]
-  const usageSoFar = wantsUsage ? { usage: null } : {}
-  const chunks: object[] = choices.flatMap((choice, i) =>
-    choiceChunks(choice, i).map((chunk) => ({ ...base, choices: [chunk], ...usageSoFar })),
+  const chunk = (more: FieldsOf<wire.Chunk>) => ({ ...base, ...more })
+  const usage = wantsUsage ? null : undefined
+  const chunks = choices.flatMap((choice, i) =>
+    choiceChunks(choice, i).map((part) => chunk({ choices: [part], usage })),
   )
-  if (wantsUsage && isRecord(completion.usage)) {
-    chunks.push({ ...base, choices: [], usage: completion.usage })
-  }
+  if (wantsUsage && isRecord(completion.usage)) chunks.push(chunk({ choices: [], usage: completion.usage }))
   try {
     const events = [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]']
     return Buffer.from(events.map((data) => `data: ${data}\n\n`).join(''))
@@ -83,10 +89,12 @@ function toStream(
 }
 
 /** One choice as the chunks of a stream: the role, each field of the message, the finish. */
-function choiceChunks(choice: Record<string, unknown>, position: number): object[] {
+function choiceChunks(choice: Record<string, unknown>, position: number): FieldsOf<wire.ChunkChoice>[] {
   const message = isRecord(choice.message) ? choice.message : {}
   const index = choice.index ?? position
-  const chunk = (delta: object) => ({ index, delta, logprobs: null, finish_reason: null })
+  const chunk = (delta: FieldsOf<wire.Delta>): FieldsOf<wire.ChunkChoice> => {
+    return { index, delta, logprobs: null, finish_reason: null }
+  }
   const others = Object.keys(message).filter((field) => field !== 'role' && !FIRST_DELTAS.includes(field))
   const deltas = [...FIRST_DELTAS, ...others]
     .filter((field) => !isEmpty(message[field]))

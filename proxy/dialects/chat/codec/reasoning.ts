@@ -6,6 +6,7 @@
 import { listAt, optional, recordAt, stringAt } from '../../core/json/checks.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import type { Carrier, Envelopes, Names, ReasoningPart } from '../../core/neutral/types.ts'
+import type * as wire from '../wire.ts'
 
 export const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks']
 /** Separates paragraphs that are joined into one text. */
@@ -166,14 +167,19 @@ export function isOpaque(entry: Fields): boolean {
 }
 
 /** The entries of a carrier for a client. Text is absent if `reasoning_content` has it. */
-export function detailsOf(carrier: Carrier, text: string | undefined, envelopes: Envelopes): Fields[] {
+export function detailsOf(
+  carrier: Carrier,
+  text: string | undefined,
+  envelopes: Envelopes,
+): wire.AnyDetail[] {
   if (carrier.dialect === 'chat') return entriesOf(carrier)
-  if (carrier.kind === 'signature') {
-    const own = text === undefined ? {} : { text }
-    return [{ type: 'reasoning.text', ...own, signature: envelopes.seal(carrier) }]
-  }
-  const id = carrier.kind === 'encrypted' && carrier.id !== undefined ? { id: carrier.id } : {}
-  return [{ type: 'reasoning.encrypted', data: envelopes.seal(carrier), ...id }]
+  return [sealedDetail(carrier, text, envelopes.seal(carrier))]
+}
+
+function sealedDetail(carrier: Carrier, text: string | undefined, sealed: string): wire.ReasoningDetail {
+  if (carrier.kind === 'signature') return { type: 'reasoning.text', text, signature: sealed }
+  const id = carrier.kind === 'encrypted' ? carrier.id : undefined
+  return { type: 'reasoning.encrypted', data: sealed, id }
 }
 
 /** The entries as a chat upstream sent them. */

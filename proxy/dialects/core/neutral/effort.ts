@@ -12,11 +12,14 @@ export function effortOfBudget(tokens: number): Effort {
  * The nearest of `levels`, the weaker of two equally near ones; undefined when there is none. Any other level never
  * becomes `none`.
  */
-export function nearestEffort(wanted: Effort, levels: readonly Effort[]): Effort | undefined {
+export function nearestEffort<Level extends Effort>(
+  wanted: Effort,
+  levels: readonly Level[],
+): Level | undefined {
   const distance = (level: Effort) => Math.abs(EFFORTS.indexOf(level) - EFFORTS.indexOf(wanted))
-  let nearest: Effort | undefined
-  for (const level of EFFORTS) {
-    if (!levels.includes(level) || (level === 'none' && wanted !== 'none')) continue
+  let nearest: Level | undefined
+  for (const level of levels.toSorted((a, b) => EFFORTS.indexOf(a) - EFFORTS.indexOf(b))) {
+    if (level === 'none' && wanted !== 'none') continue
     if (nearest === undefined || distance(level) < distance(nearest)) nearest = level
   }
   return nearest

@@ -39,6 +39,7 @@ export type TypedField =
   | 'reasoning'
   | 'reasoning.state'
   | 'callState'
+  | 'callInput'
   | 'image'
   | 'image.detail'
   | 'file'

@@ -3,12 +3,17 @@ import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer } from '../../core/byte-lane.ts'
 import { readFailure } from '../../core/errors/read.ts'
-import { isRecord, tryParse } from '../../core/json/value.ts'
+import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 import type { ParsedRequest } from '../../core/request.ts'
+import { eventText } from '../event.ts'
 import { readTier, readUsage } from '../usage.ts'
+import type * as wire from '../wire.ts'
 
-type Block = Record<string, unknown>
+/** The fields of a start that deltas complete. */
+const NO_OUTPUT = { output_tokens: 0 } satisfies Partial<wire.Usage>
+const NO_TEXT = { text: '' } satisfies Partial<wire.TextBlock>
+const NO_THINKING = { thinking: '', signature: '' } satisfies Partial<wire.ThinkingBlock>
 
 export function readAnswer(
   body: Buffer,
@@ -39,7 +44,7 @@ export function readAnswer(
   }
 }
 
-function countBlocks(blocks: Block[]): Delivered {
+function countBlocks(blocks: Fields[]): Delivered {
   const delivered: Delivered = { deltas: 0, bytes: 0 }
   for (const block of blocks) {
     addText(delivered, block.text)
@@ -50,11 +55,10 @@ function countBlocks(blocks: Block[]): Delivered {
 }
 
 /** The message as a stream. The deltas of each block add up to it. */
-function toStream(message: Record<string, unknown>, blocks: Block[]): Buffer {
+function toStream(message: Fields, blocks: Fields[]): Buffer {
   const { content: _content, stop_reason, stop_sequence = null, usage, ...head } = message
   const { stop_details, container, context_management, ...start } = head
-  const begun = isRecord(usage) ? { usage: { ...usage, output_tokens: 0 } } : {}
-  const events: object[] = [
+  const events: wire.PassedEvent[] = [
     {
       type: 'message_start',
       message: {
@@ -64,7 +68,7 @@ function toStream(message: Record<string, unknown>, blocks: Block[]): Buffer {
         content: [],
         stop_reason: null,
         stop_sequence: null,
-        ...begun,
+        usage: isRecord(usage) ? { ...usage, ...NO_OUTPUT } : undefined,
       },
     },
   ]
@@ -79,46 +83,35 @@ function toStream(message: Record<string, unknown>, blocks: Block[]): Buffer {
     delta: {
       stop_reason: stop_reason ?? 'end_turn',
       stop_sequence,
-      ...(stop_details !== undefined && { stop_details }),
-      ...(container !== undefined && { container }),
+      stop_details,
+      container,
     },
-    ...(usage !== undefined && { usage }),
-    ...(context_management !== undefined && { context_management }),
+    usage,
+    context_management,
   })
   events.push({ type: 'message_stop' })
-  const text = events.map((event) => {
-    const name = 'type' in event ? String(event.type) : ''
-    return `event: ${name}\ndata: ${JSON.stringify(event)}\n\n`
-  })
-  return Buffer.from(text.join(''))
+  return Buffer.from(events.map(eventText).join(''))
 }
 
 /** Splits a block into its start and its deltas. A block whose type has no deltas starts whole. */
-function dismantle(block: Block): { skeleton: Block; deltas: Block[] } {
+function dismantle(block: Fields): { skeleton: Fields; deltas: wire.Delta[] } {
+  const deltas: wire.Delta[] = []
   if (typeof block.text === 'string' && block.type === 'text') {
     const { citations, ...rest } = block
+    if (block.text !== '') deltas.push({ type: 'text_delta', text: block.text })
     const given: unknown[] = Array.isArray(citations) ? citations : []
-    return {
-      skeleton: { ...rest, text: '', ...(citations === null && { citations }) },
-      deltas: [
-        ...(block.text === '' ? [] : [{ type: 'text_delta', text: block.text }]),
-        ...given.map((citation) => ({ type: 'citations_delta', citation })),
-      ],
-    }
+    for (const citation of given) deltas.push({ type: 'citations_delta', citation })
+    return { skeleton: { ...rest, ...NO_TEXT, ...(citations === null && { citations }) }, deltas }
   }
   if (typeof block.thinking === 'string' && block.type === 'thinking') {
     const { thinking, signature } = block
-    return {
-      skeleton: { ...block, thinking: '', signature: '' },
-      deltas: [
-        ...(thinking === '' ? [] : [{ type: 'thinking_delta', thinking }]),
-        ...(typeof signature === 'string' ? [{ type: 'signature_delta', signature }] : []),
-      ],
-    }
+    if (thinking !== '') deltas.push({ type: 'thinking_delta', thinking })
+    if (typeof signature === 'string') deltas.push({ type: 'signature_delta', signature })
+    return { skeleton: { ...block, ...NO_THINKING }, deltas }
   }
   if (isRecord(block.input) && String(block.type).endsWith('tool_use')) {
-    const delta = { type: 'input_json_delta', partial_json: JSON.stringify(block.input) }
-    return { skeleton: { ...block, input: {} }, deltas: [delta] }
+    deltas.push({ type: 'input_json_delta', partial_json: JSON.stringify(block.input) })
+    return { skeleton: { ...block, input: {} } satisfies Pick<wire.ToolUseBlock, 'input'>, deltas }
   }
-  return { skeleton: block, deltas: [] }
+  return { skeleton: block, deltas }
 }

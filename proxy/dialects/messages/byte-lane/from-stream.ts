@@ -1,12 +1,14 @@
 /** Converts a whole stream to a message, for a client that requested no stream. */
 import { parseArguments } from '../../core/json/exact.ts'
 import { type Fields, isRecord, noFields, tryParse } from '../../core/json/value.ts'
+import type { FieldsOf } from '../../core/json/wire.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { mergeUsage } from '../usage.ts'
+import type * as wire from '../wire.ts'
 
 /** @param events of a finished stream. */
-export function fromStream(events: Buffer): Fields {
-  let message: Fields = {}
+export function fromStream(events: Buffer): FieldsOf<wire.Message> {
+  let message: FieldsOf<wire.Message> = {}
   let usage: unknown
   const blocks = new Map<unknown, Fields>()
   const inputs = new Map<unknown, string>()
@@ -36,13 +38,14 @@ export function fromStream(events: Buffer): Fields {
     if (block !== undefined && text.trim() !== '') block.input = parseArguments(text) ?? text
   }
   const content = Array.isArray(message.content) ? message.content : []
-  return { ...message, content: [...content, ...blocks.values()], ...(usage !== undefined && { usage }) }
+  return { ...message, content: [...content, ...blocks.values()], usage }
 }
 
 /** The block for a delta without a start, which some upstreams omit. */
-function begun({ type }: Fields): Fields {
-  const isThought = type === 'thinking_delta' || type === 'signature_delta'
-  return Object.assign(noFields(), { type: isThought ? 'thinking' : 'text' })
+function begun(delta: Fields): Fields {
+  const isThought = delta.type === 'thinking_delta' || delta.type === 'signature_delta'
+  const type: wire.OwnBlock['type'] = isThought ? 'thinking' : 'text'
+  return Object.assign(noFields(), { type })
 }
 
 /** Appends text and thinking. The last value of any other field, such as a signature, counts. */

@@ -3,6 +3,7 @@ import type { ClientApi } from '../../core/dialect.ts'
 import { type ModelSpan, splice } from '../../core/json/model-splice.ts'
 import { upstreamHeaders } from '../byte-lane/headers.ts'
 import { messages } from '../index.ts'
+import type * as wire from '../wire.ts'
 import { readAnswer } from './answer.ts'
 import { parseRequest } from './request.ts'
 
@@ -18,7 +19,7 @@ export const countTokens: ClientApi<ModelSpan> = {
       throw new Error('token counts are never streamed')
     },
   },
-  estimate: (_request, inputTokens) => ({ input_tokens: inputTokens }),
+  estimate: (_request, inputTokens): wire.TokenCount => ({ input_tokens: inputTokens }),
   lossNames: messages.lossNames,
   errorBody: messages.errorBody,
   errorEvent: messages.errorEvent,

@@ -152,7 +152,7 @@ export const CHAT: Mutant[] = [
   ...faults(
     'proxy/dialects/core/neutral/effort.ts',
     'proxy/dialects/chat/codec/request/upstream-features.test.ts',
-    [" || (level === 'none' && wanted !== 'none')", ''],
+    ["level === 'none' && wanted !== 'none'", 'false'],
   ),
   // Envelopes that do not open are sent to an upstream as its own state.
   ...faults('proxy/dialects/chat/codec/reasoning.ts', 'proxy/dialects/chat/codec/reasoning.test.ts', [

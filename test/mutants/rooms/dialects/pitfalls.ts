@@ -45,7 +45,7 @@ export const PITFALLS: Mutant[] = [
     'return { input_tokens: 0, output_tokens: 1 }',
   ]),
   ...faults('proxy/dialects/messages/codec/answer/encode-stream.ts', STREAMS, [
-    'writeCounts(part.usage, part.tier, this.#client)',
+    'writeCounts(part, this.#client)',
     '{ output_tokens: part.usage?.output ?? 0 }',
   ]),
   // 7.6 A call starts without its empty input, and arguments in the start are not read.
@@ -59,7 +59,7 @@ export const PITFALLS: Mutant[] = [
   ]),
   // 7.7 The last block stays open, and an agent sees the end of the answer although tools are called.
   ...faults('proxy/dialects/messages/codec/answer/block-events.ts', STREAMS, [
-    "this.event('content_block_stop', { index: this.#index })",
+    "this.event({ type: 'content_block_stop', index: this.#index })",
     '',
   ]),
   ...faults('proxy/dialects/chat/codec/answer/finish.ts', STREAMS, [
@@ -180,8 +180,8 @@ export const PITFALLS: Mutant[] = [
   ...faults(
     'proxy/dialects/chat/codec/request/encode-request.ts',
     REQUESTS,
-    ["features.maxCompletionTokens ? 'max_completion_tokens' : 'max_tokens'", "'max_tokens'"],
-    ['(features.streamUsage || wantsStreamUsage) && {', 'true && {'],
+    ['const byNewName = features.maxCompletionTokens', 'const byNewName = false'],
+    ['stream && (features.streamUsage || wantsStreamUsage)', 'stream'],
   ),
   ...faults('proxy/dialects/messages/codec/request/encode-request.ts', REQUESTS, [
     "const free = writer.features.sampling && thinking?.type !== 'enabled'",

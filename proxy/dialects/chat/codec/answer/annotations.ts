@@ -2,6 +2,7 @@
 
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { Annotation } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 
 /** The annotations in an upstream's list. Skips invalid entries. */
 export function readAnnotations(value: unknown): Annotation[] {
@@ -27,7 +28,7 @@ function readAnnotation(value: Fields): Annotation {
  * The annotation for a client; undefined for one that chat does not know. `offset`: number of characters in the answer's
  * text before its part.
  */
-export function writeAnnotation(annotation: Annotation, offset: number): Fields | undefined {
+export function writeAnnotation(annotation: Annotation, offset: number): wire.AnyAnnotation | undefined {
   if (annotation.type === 'other')
     return annotation.ext.dialect === 'chat' ? annotation.ext.fields : undefined
   const { url, title = '', start, end } = annotation
@@ -35,5 +36,5 @@ export function writeAnnotation(annotation: Annotation, offset: number): Fields 
   return {
     type: 'url_citation',
     url_citation: { start_index: place(start), end_index: place(end), title, url },
-  }
+  } satisfies wire.Annotation
 }

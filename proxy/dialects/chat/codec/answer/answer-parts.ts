@@ -4,6 +4,7 @@ import { contentList, contentText } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { dataUrl, parseDataUrl } from '../../../core/neutral/media.ts'
 import type { Carrier, ImagePart } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import { isOpaque } from '../reasoning.ts'
 
 /** A readable part of content, which some upstreams write as a list. */
@@ -36,9 +37,10 @@ export function readImages(value: unknown): ImagePart[] {
   })
 }
 
-export function writeImage({ source }: ImagePart): Fields | undefined {
+export function writeImage({ source }: ImagePart, index?: number): wire.Image | undefined {
   if (source.kind === 'id') return undefined
-  return { type: 'image_url', image_url: { url: source.kind === 'url' ? source.url : dataUrl(source) } }
+  const url = source.kind === 'url' ? source.url : dataUrl(source)
+  return { index, type: 'image_url', image_url: { url } }
 }
 
 /** The state that the upstream requires back with its thoughts; undefined when they are plain text. */

@@ -1,6 +1,8 @@
-/** The body of an upstream's tool call. Snowflake sends both `function` and `custom`, one of them empty. */
+/** Tool calls in messages. */
 import { inputText } from '../../../core/errors/unreadable.ts'
-import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import type { Carrier, ToolCallPart } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 
 interface CallBody {
   kind: 'function' | 'custom'
@@ -9,7 +11,10 @@ interface CallBody {
   input: string
 }
 
-/** Reads the object that `type` names, else the filled one. Throws for unreadable input, see errors/unreadable.ts. */
+/**
+ * Reads the object that `type` names, else the filled one: Snowflake sends both `function` and `custom`, one of them
+ * empty. Throws for unreadable input, see errors/unreadable.ts.
+ */
 export function readCallBody(call: Fields): CallBody {
   const asFunction = bodyOf('function', call.function)
   const asCustom = bodyOf('custom', call.custom)
@@ -26,4 +31,20 @@ function bodyOf(kind: CallBody['kind'], value: unknown): CallBody | undefined {
   const { name } = value
   const input = kind === 'custom' ? value.input : value.arguments
   return { kind, name: typeof name === 'string' ? name : '', input: inputText(input) }
+}
+
+/** `empty`: written as the arguments of a function without any. */
+export function writeCall(
+  { callId: id, kind, name, input, carrier }: ToolCallPart,
+  empty = '',
+): wire.ToolCall {
+  const extra_content = extraOf(carrier)
+  return kind === 'function'
+    ? { id, type: kind, function: { name, arguments: input || empty }, extra_content }
+    : { id, type: kind, custom: { name, input }, extra_content }
+}
+
+/** The state of a call, as its chat upstream sent it. */
+export function extraOf(carrier: Carrier | undefined): unknown {
+  return carrier?.kind === 'extra_content' ? tryParse(carrier.value) : undefined
 }

@@ -1,14 +1,16 @@
 /** Writes a whole answer for a client. */
 import type { ClientView } from '../../../core/codec.ts'
-import { type Fields, tryParse } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownImage } from '../../../core/neutral/media.ts'
-import type { AssistantPart, ModelAnswer, ToolCallPart } from '../../../core/neutral/types.ts'
+import type { ModelAnswer, ReasoningPart, ToolCallPart } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
+import type * as wire from '../../wire.ts'
+import { present } from '../present.ts'
 import { detailsOf, PARAGRAPH } from '../reasoning.ts'
 import { isLegacy } from '../request/tools.ts'
 import { writeAnnotation } from './annotations.ts'
 import { writeImage } from './answer-parts.ts'
+import { writeCall } from './call-body.ts'
 import { writeFinish } from './finish.ts'
 
 export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
@@ -16,31 +18,26 @@ export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
   const legacy = isLegacy(request)
   const message = encodeMessage(answer, legacy, client)
   const tokens = answer.parts.flatMap((part) => (part.type === 'text' ? (part.logprobs ?? []) : []))
-  const choice = {
-    index: 0,
-    message,
-    logprobs: tokens.length > 0 ? { content: tokens, refusal: null } : null,
-    finish_reason: writeFinish(answer.finish, legacy),
-  }
-  return {
+  const logprobs = tokens.length > 0 ? { content: tokens, refusal: null } : null
+  return present({
     id: `chatcmpl-${client.id}`,
     object: 'chat.completion',
     created: client.created,
     model: request.model,
-    choices: [choice],
-    ...(answer.usage && { usage: writeUsage(answer.usage) }),
-    ...(answer.tier !== undefined && { service_tier: answer.tier }),
-  }
+    choices: [{ index: 0, message, logprobs, finish_reason: writeFinish(answer.finish, legacy) }],
+    usage: answer.usage && writeUsage(answer.usage),
+    service_tier: answer.tier,
+  } satisfies wire.Completion)
 }
 
-function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: ClientView): Fields {
+function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: ClientView): wire.Answer {
   const lose = (field: TypedField) => client.losses.lose(field)
   let content: string | null = null
   let refusal: string | null = null
-  const annotations: Fields[] = []
+  const annotations: wire.AnyAnnotation[] = []
   const calls: ToolCallPart[] = []
   /** Images for a client that requested JSON, whose text they would make invalid. */
-  const images: Fields[] = []
+  const images: wire.Image[] = []
   for (const part of parts) {
     switch (part.type) {
       case 'text': {
@@ -79,39 +76,26 @@ function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: 
   // A client with `functions` takes one call.
   if (legacy && calls.length > 1) lose('tools')
   if (finish.reason === 'content-filter') refusal ??= finish.explanation ?? null
+  const [first] = calls
+  const thoughts = parts.filter((part) => part.type === 'reasoning')
   return {
     role: 'assistant',
     content,
     refusal,
-    ...encodeThoughts(parts, client),
-    ...(annotations.length > 0 && { annotations }),
-    ...(images.length > 0 && { images }),
-    ...encodeCalls(calls, legacy),
+    reasoning_content: thoughts.flatMap((part) => part.texts).join(PARAGRAPH) || undefined,
+    reasoning_details: filled(thoughts.flatMap((part) => encodeDetails(part, client))),
+    annotations: filled(annotations),
+    images: filled(images),
+    // Clients parse empty arguments too.
+    function_call: legacy && first ? { name: first.name, arguments: first.input || '{}' } : undefined,
+    tool_calls: legacy ? undefined : filled(calls.map((call) => writeCall(call, '{}'))),
   }
 }
 
-function encodeThoughts(parts: AssistantPart[], client: ClientView): Fields {
-  const thoughts = parts.filter((part) => part.type === 'reasoning')
-  const text = thoughts.flatMap((part) => part.texts).join(PARAGRAPH)
-  const details = thoughts.flatMap(({ carrier, texts }) =>
-    carrier === undefined ? [] : detailsOf(carrier, texts.join(PARAGRAPH), client.envelopes),
-  )
-  return {
-    ...(text !== '' && { reasoning_content: text }),
-    ...(details.length > 0 && { reasoning_details: details }),
-  }
+function encodeDetails({ carrier, texts }: ReasoningPart, { envelopes }: ClientView): wire.AnyDetail[] {
+  return carrier === undefined ? [] : detailsOf(carrier, texts.join(PARAGRAPH), envelopes)
 }
 
-function encodeCalls(calls: ToolCallPart[], legacy: boolean): Fields {
-  const [first] = calls
-  if (first === undefined) return {}
-  if (legacy) return { function_call: { name: first.name, arguments: first.input || '{}' } }
-  return {
-    tool_calls: calls.map(({ callId, name, kind, input, carrier }) => {
-      // Clients parse empty arguments too.
-      const body = kind === 'function' ? { name, arguments: input || '{}' } : { name, input }
-      const extra = carrier?.kind === 'extra_content' ? tryParse(carrier.value) : undefined
-      return { id: callId, type: kind, [kind]: body, ...(extra !== undefined && { extra_content: extra }) }
-    }),
-  }
+function filled<T>(list: T[]): T[] | undefined {
+  return list.length > 0 ? list : undefined
 }

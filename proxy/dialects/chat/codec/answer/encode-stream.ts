@@ -2,16 +2,17 @@
 import type { Usage } from '../../../../../contract/usage.ts'
 import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/codec.ts'
-import { type Fields, tryParse } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownImage } from '../../../core/neutral/media.ts'
 import type { Annotation, Finish, ImagePart, StreamPart } from '../../../core/neutral/types.ts'
 import { errorText } from '../../error.ts'
 import { writeUsage } from '../../usage.ts'
+import type * as wire from '../../wire.ts'
 import { detailsOf, PARAGRAPH } from '../reasoning.ts'
 import { isLegacy } from '../request/tools.ts'
 import { writeAnnotation } from './annotations.ts'
 import { writeImage } from './answer-parts.ts'
+import { extraOf } from './call-body.ts'
 import { writeFinish } from './finish.ts'
 
 type Part<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>
@@ -26,20 +27,15 @@ interface Call {
 }
 
 const DONE = 'data: [DONE]\n\n'
-const NO_FINISH = ',"logprobs":null,"finish_reason":null}]'
 
 export class ChatStreamEncoder implements StreamEncoder {
   readonly #client: ClientView
   readonly #legacy: boolean
   readonly #wantsUsage: boolean
   #out = ''
-  /** A chunk before its choices. */
-  #base = ''
-  /** A chunk before its delta. */
+  /** A chunk before its delta, and after it: most chunks differ in the delta alone. */
   #head = ''
-  /** A chunk after its delta, without a finish. */
   #tail = ''
-  #usageTail = ''
   #usage: Usage | undefined
   readonly #calls = new Map<string, Call>()
   #textLength = 0
@@ -55,11 +51,11 @@ export class ChatStreamEncoder implements StreamEncoder {
    * Of a list in several deltas the Node SDK keeps the last, and the Python SDK refuses later entries without an index.
    * So details wait for the end of adjacent reasoning, and annotations for the end of the stream.
    */
-  #details: Fields[] = []
+  #details: wire.AnyDetail[] = []
   #detailsWritten = 0
   /** The entries come from a chat upstream and keep its indexes. */
   #ownDetails = false
-  readonly #annotations: Fields[] = []
+  readonly #annotations: wire.AnyAnnotation[] = []
   #images = 0
 
   constructor(client: ClientView) {
@@ -129,29 +125,38 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   #start({ usage }: Part<'start'>): void {
-    const { id, created, request } = this.#client
-    const object = 'chat.completion.chunk'
-    const fields = { id: `chatcmpl-${id}`, object, created, model: request.model }
     this.#usage = usage
-    this.#base = `data: ${JSON.stringify(fields).slice(0, -1)},"choices":`
-    this.#head = `${this.#base}[{"index":0,"delta":`
-    this.#usageTail = `${this.#wantsUsage ? ',"usage":null' : ''}}\n\n`
-    this.#tail = NO_FINISH + this.#usageTail
-    this.#delta('{"role":"assistant","content":"","refusal":null}')
+    const chunk = this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: null }])
+    // The quotes of a text are escaped, so a model's name cannot contain this.
+    const at = chunk.indexOf('"delta":{}') + '"delta":'.length
+    this.#head = chunk.slice(0, at)
+    this.#tail = chunk.slice(at + '{}'.length)
+    this.#delta({ role: 'assistant', content: '', refusal: null })
   }
 
-  /** @param json the delta. */
-  #delta(json: string): void {
-    this.#out += this.#head + json + this.#tail
+  #chunk(
+    choices: wire.Chunk['choices'],
+    service_tier?: string,
+    usage: wire.Chunk['usage'] = this.#wantsUsage ? null : undefined,
+  ): string {
+    const { created, request } = this.#client
+    const id = `chatcmpl-${this.#client.id}`
+    const object = 'chat.completion.chunk'
+    const chunk: wire.Chunk = { id, object, created, model: request.model, choices, service_tier, usage }
+    return `data: ${JSON.stringify(chunk)}\n\n`
   }
 
-  #field(name: string, text: string): void {
+  #delta(delta: wire.Delta): void {
+    this.#out += this.#head + JSON.stringify(delta) + this.#tail
+  }
+
+  #field(name: keyof wire.Delta, text: string): void {
     this.#out += `${this.#head}{"${name}":${JSON.stringify(text)}}${this.#tail}`
   }
 
   #withLogprobs(text: string, content: unknown[]): void {
-    const logprobs = JSON.stringify({ content, refusal: null })
-    this.#out += `${this.#head}{"content":${JSON.stringify(text)}},"logprobs":${logprobs},"finish_reason":null}]${this.#usageTail}`
+    const logprobs: wire.Logprobs = { content, refusal: null }
+    this.#out += this.#chunk([{ index: 0, delta: { content: text }, logprobs, finish_reason: null }])
   }
 
   #think({ id, text, paragraph }: Part<'reasoning-delta'>): void {
@@ -181,27 +186,30 @@ export class ChatStreamEncoder implements StreamEncoder {
     const first = this.#detailsWritten
     this.#detailsWritten += details.length
     const isAlone = this.#detailsWritten === 1
-    const written =
-      isAlone || this.#ownDetails ? details : details.map((d, i) => ({ index: first + i, ...d }))
-    this.#delta(JSON.stringify({ reasoning_details: written }))
+    const at = (i: number): wire.Indexed => ({ index: first + i })
+    const written = isAlone || this.#ownDetails ? details : details.map((d, i) => ({ ...at(i), ...d }))
+    this.#delta({ reasoning_details: written })
   }
 
   #startCall({ id, callId, name, kind }: Part<'tool-call-start'>): void {
     this.#writeDetails()
     const index = this.#calls.size
-    const field = kind === 'function' ? 'arguments' : 'input'
-    const body = { name, [field]: '' }
     if (this.#legacy) {
-      const call = { before: '{"function_call":{"arguments":', after: '}}', empty: true, kind, index }
-      this.#calls.set(id, call)
+      this.#calls.set(id, { ...around({ function_call: { arguments: '' } }), empty: true, kind, index })
       // A client with `functions` takes one call.
-      if (index === 0) this.#delta(JSON.stringify({ function_call: { name, arguments: '' } }))
+      if (index === 0) this.#delta({ function_call: { name, arguments: '' } })
       else this.#lose('tools')
       return
     }
-    const before = `{"tool_calls":[{"index":${index},"${kind}":{"${field}":`
-    this.#calls.set(id, { before, after: '}}]}', empty: true, kind, index })
-    this.#delta(JSON.stringify({ tool_calls: [{ index, id: callId, type: kind, [kind]: body }] }))
+    const isFunction = kind === 'function'
+    const more: wire.CallDelta = isFunction
+      ? { index, function: { arguments: '' } }
+      : { index, custom: { input: '' } }
+    this.#calls.set(id, { ...around({ tool_calls: [more] }), empty: true, kind, index })
+    const first: wire.CallDelta = isFunction
+      ? { index, id: callId, type: kind, function: { name, arguments: '' } }
+      : { index, id: callId, type: kind, custom: { name, input: '' } }
+    this.#delta({ tool_calls: [first] })
   }
 
   #callDelta({ id, text }: Part<'tool-call-delta'>): void {
@@ -217,9 +225,9 @@ export class ChatStreamEncoder implements StreamEncoder {
     const call = this.#calls.get(id)
     if (call === undefined || cut) return
     if (call.empty && call.kind === 'function') this.#callDelta({ type: 'tool-call-delta', id, text: '{}' })
-    const extra = carrier?.kind === 'extra_content' ? tryParse(carrier.value) : undefined
-    if (extra !== undefined && !this.#legacy) {
-      this.#delta(JSON.stringify({ tool_calls: [{ index: call.index, extra_content: extra }] }))
+    const extra_content = extraOf(carrier)
+    if (extra_content !== undefined && !this.#legacy) {
+      this.#delta({ tool_calls: [{ index: call.index, extra_content }] })
     }
   }
 
@@ -249,25 +257,22 @@ export class ChatStreamEncoder implements StreamEncoder {
 
   /** Writes an entry of `images`, as some chat upstreams do. */
   #imageEntry(part: ImagePart): void {
-    const image = writeImage(part)
+    const image = writeImage(part, this.#images || undefined)
     if (image === undefined) {
       this.#lose('image')
       return
     }
-    const index = this.#images++
-    this.#delta(JSON.stringify({ images: [index === 0 ? image : { index, ...image }] }))
+    this.#images++
+    this.#delta({ images: [image] })
   }
 
   #finish({ finish, usage = this.#usage, tier }: Part<'finish'>): void {
     this.#writeDetails()
-    if (this.#annotations.length > 0) this.#delta(JSON.stringify({ annotations: this.#annotations }))
+    if (this.#annotations.length > 0) this.#delta({ annotations: this.#annotations })
     this.#explain(finish)
-    const reason = JSON.stringify(writeFinish(finish, this.#legacy))
-    const served = tier === undefined ? '' : `,"service_tier":${JSON.stringify(tier)}`
-    this.#out += `${this.#head}{},"logprobs":null,"finish_reason":${reason}}]${served}${this.#usageTail}`
-    if (this.#wantsUsage && usage !== undefined) {
-      this.#out += `${this.#base}[]${served},"usage":${JSON.stringify(writeUsage(usage))}}\n\n`
-    }
+    const finish_reason = writeFinish(finish, this.#legacy)
+    this.#out += this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason }], tier)
+    if (this.#wantsUsage && usage !== undefined) this.#out += this.#chunk([], tier, writeUsage(usage))
     this.#out += DONE
   }
 
@@ -280,4 +285,10 @@ export class ChatStreamEncoder implements StreamEncoder {
   #lose(field: TypedField): void {
     this.#client.losses.lose(field)
   }
+}
+
+/** The text before and after the empty string in a delta. */
+function around(delta: wire.Delta): Pick<Call, 'before' | 'after'> {
+  const [before = '', after = ''] = JSON.stringify(delta).split('""')
+  return { before, after }
 }

@@ -2,6 +2,7 @@
 
 import { isRecord } from '../../../core/json/value.ts'
 import type { Finish } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 
 const REASONS = new Map<unknown, Finish['reason']>([
   ['stop', 'stop'],
@@ -15,7 +16,7 @@ const REASONS = new Map<unknown, Finish['reason']>([
 /** Reasons of upstreams that failed in the middle of an answer. */
 const FAILURES = new Set<unknown>(['error', 'insufficient_system_resource'])
 
-const WORDS: Record<Finish['reason'], string> = {
+const WORDS: Record<Finish['reason'], wire.FinishReason> = {
   stop: 'stop',
   length: 'length',
   'tool-calls': 'tool_calls',
@@ -40,6 +41,6 @@ export function readFinish(word: unknown, hasCalls: boolean): Finish {
 }
 
 /** `legacy`: the client declared `functions` instead of `tools`. */
-export function writeFinish({ reason }: Finish, legacy: boolean): string {
+export function writeFinish({ reason }: Finish, legacy: boolean): wire.FinishReason {
   return legacy && reason === 'tool-calls' ? 'function_call' : WORDS[reason]
 }

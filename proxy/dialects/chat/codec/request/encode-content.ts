@@ -1,7 +1,6 @@
 /** Writes the content of messages for an upstream. */
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../core/codec.ts'
-import type { Fields } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import { dataUrl } from '../../../core/neutral/media.ts'
 import type {
@@ -10,10 +9,10 @@ import type {
   Extended,
   FilePart,
   ImagePart,
-  RefusalPart,
   TextPart,
 } from '../../../core/neutral/types.ts'
 import { fileName } from '../../../openai/fields.ts'
+import type * as wire from '../../wire.ts'
 import { cacheMark } from './cache.ts'
 
 /** The target of a request, and its client's names for fields. */
@@ -22,8 +21,6 @@ export interface Writing extends EncodeTarget {
   /** The request's own names for fields. */
   request: Pick<Extended, 'names'>
 }
-
-type Part = TextPart | ImagePart | FilePart | AudioPart | RefusalPart
 
 /** @param owner of the field, if it is not the request itself. */
 export function lose(writing: Writing, field: TypedField, owner?: Extended): void {
@@ -41,12 +38,10 @@ export function unsupported(
   return new GatewayError('unsupported_parameter', `${param} ${problem}.`, { param })
 }
 
-export function encodePart(part: Part, writing: Writing): Fields {
+export function encodePart(part: TextPart | ImagePart | FilePart | AudioPart, writing: Writing): wire.Part {
   switch (part.type) {
     case 'text':
-      return { type: 'text', text: part.text, ...cacheMark(part, writing) }
-    case 'refusal':
-      return { type: 'refusal', refusal: part.text }
+      return encodeText(part, writing)
     case 'image':
       return encodeImage(part, writing)
     case 'file':
@@ -56,26 +51,30 @@ export function encodePart(part: Part, writing: Writing): Fields {
   }
 }
 
-/** A single plain text as a string, other parts as a list; undefined for no parts. */
-export function contentOf(parts: Fields[]): string | Fields[] | undefined {
-  const [only] = parts
-  if (only === undefined) return undefined
-  const isText = parts.length === 1 && only.type === 'text' && Object.keys(only).length === 2
-  return isText ? String(only.text) : parts
+export function encodeText(part: TextPart, writing: Writing): wire.TextPart {
+  return { type: 'text', text: part.text, prompt_cache_breakpoint: cacheMark(part, writing) }
 }
 
-function encodeImage(part: ImagePart, writing: Writing): Fields {
+/** A single plain text as a string, other parts as a list; undefined for no parts. */
+export function contentOf<T extends wire.Part | wire.RefusalPart>(parts: T[]): string | T[] | undefined {
+  const [only] = parts
+  if (only === undefined) return undefined
+  const isText = parts.length === 1 && only.type === 'text' && only.prompt_cache_breakpoint === undefined
+  return isText ? only.text : parts
+}
+
+function encodeImage(part: ImagePart, writing: Writing): wire.ImagePart {
   const { source, detail } = part
   if (source.kind === 'id')
     throw unsupported(writing, 'image', 'names a file that the upstream does not have', part)
   const url = source.kind === 'url' ? source.url : dataUrl(source)
-  const image_url = { url, ...(detail !== undefined && { detail }) }
-  return { type: 'image_url', image_url, ...cacheMark(part, writing) }
+  const prompt_cache_breakpoint = cacheMark(part, writing)
+  return { type: 'image_url', image_url: { url, detail }, prompt_cache_breakpoint }
 }
 
-function encodeFile(part: FilePart, writing: Writing): Fields {
+function encodeFile(part: FilePart, writing: Writing): wire.FilePart {
   const { source, name } = part
-  const file: Fields = {}
+  const file: wire.FilePart['file'] = {}
   if (source.kind === 'id') {
     if (source.vendor !== 'openai') throw unsupported(writing, 'file', 'names a file of another vendor', part)
     file.file_id = source.id
@@ -87,5 +86,5 @@ function encodeFile(part: FilePart, writing: Writing): Fields {
     file.filename = fileName(source.mediaType)
   }
   if (name !== undefined) file.filename = name
-  return { type: 'file', file, ...cacheMark(part, writing) }
+  return { type: 'file', file, prompt_cache_breakpoint: cacheMark(part, writing) }
 }

@@ -1,20 +1,20 @@
 /** Writes the turns of a conversation as messages for an upstream. */
 
-import { type Fields, tryParse } from '../../../core/json/value.ts'
 import type {
   AssistantTurn,
   ModelRequest,
   ReasoningPart,
   SystemTurn,
   TextPart,
-  ToolCallPart,
   ToolResult,
   Turn,
   UserTurn,
 } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
+import { writeCall } from '../answer/call-body.ts'
 import { entriesOf, PARAGRAPH } from '../reasoning.ts'
 import { cacheMark } from './cache.ts'
-import { contentOf, encodePart, lose, type Writing } from './encode-content.ts'
+import { contentOf, encodePart, encodeText, lose, type Writing } from './encode-content.ts'
 
 const SEE_BELOW = '[see the user message that follows]'
 
@@ -22,11 +22,11 @@ const SEE_BELOW = '[see the user message that follows]'
  * Only user messages may have media. Media from a model or a tool waits in `later` until the results of tool calls are
  * written, because results must directly follow their calls.
  */
-export function encodeMessages(request: ModelRequest, writing: Writing): Fields[] {
-  const messages: Fields[] = []
+export function encodeMessages(request: ModelRequest, writing: Writing): wire.Message[] {
+  const messages: wire.Message[] = []
   const turns = topFirst(request.turns)
   const lastUser = turns.findLastIndex((turn) => turn.role === 'user')
-  let later: Fields[] = []
+  let later: wire.Part[] = []
   const flush = () => {
     if (later.length > 0) messages.push({ role: 'user', content: later })
     later = []
@@ -69,79 +69,84 @@ function keepsReasoning({ features }: Writing, isCurrent: boolean): boolean {
   return features.reasoningHistory === 'CurrentTurn' && isCurrent
 }
 
-function encodeSystem(turn: SystemTurn, writing: Writing): Fields {
-  const parts: Fields[] = []
+function encodeSystem(turn: SystemTurn, writing: Writing): wire.SystemMessage {
+  const parts: wire.TextPart[] = []
   for (const part of turn.parts) {
-    if (part.type === 'text') parts.push(encodePart(part, writing))
+    if (part.type === 'text') parts.push(encodeText(part, writing))
     else lose(writing, 'hosted', part)
   }
   const { developerRole } = writing.features
-  const joined = parts.some((part) => Object.keys(part).length > 2) ? parts : [joinTexts(parts)]
-  return { role: developerRole ? 'developer' : 'system', content: contentOf(joined) ?? '' }
-}
-
-/** One string, the only form that the simplest upstreams accept. */
-function joinTexts(parts: Fields[]): Fields {
-  return { type: 'text', text: parts.map((part) => part.text).join(PARAGRAPH) }
+  const isMarked = parts.some((part) => part.prompt_cache_breakpoint !== undefined)
+  // One string is the only form that the simplest upstreams accept.
+  const content = isMarked ? parts : parts.map((part) => part.text).join(PARAGRAPH)
+  return { role: developerRole ? 'developer' : 'system', content }
 }
 
 /** The message, beginning with `first`; undefined when it would be empty. */
-function encodeUser(turn: UserTurn, first: Fields[], writing: Writing): Fields | undefined {
+function encodeUser(turn: UserTurn, first: wire.Part[], writing: Writing): wire.UserMessage | undefined {
   const parts = [...first]
   for (const part of turn.parts) {
     if (part.type === 'hosted') lose(writing, 'hosted', part)
     else parts.push(encodePart(part, writing))
   }
-  if (parts.length === 0) return undefined
-  return { role: 'user', content: contentOf(parts) }
+  const content = contentOf(parts)
+  return content === undefined ? undefined : { role: 'user', content }
 }
 
 function encodeAssistant(
   turn: AssistantTurn,
   keepReasoning: boolean,
-  later: Fields[],
+  later: wire.Part[],
   writing: Writing,
-): Fields | undefined {
-  const content: Fields[] = []
-  const calls: Fields[] = []
-  const message: Fields = { role: 'assistant' }
+): wire.AssistantMessage | undefined {
+  const content: (wire.TextPart | wire.RefusalPart)[] = []
+  const calls: wire.ToolCall[] = []
+  const message: wire.AssistantMessage = { role: 'assistant' }
   const thoughts = turn.parts.filter((part) => part.type === 'reasoning')
   encodeReasoning(message, thoughts, keepReasoning, writing)
   for (const part of turn.parts) {
     switch (part.type) {
       case 'reasoning':
         break
-      case 'tool-call':
-        calls.push(encodeCall(part, writing))
+      case 'tool-call': {
+        const call = writeCall(part)
+        if (part.carrier && call.extra_content === undefined) lose(writing, 'callState', part)
+        calls.push(call)
         break
+      }
       case 'hosted':
         lose(writing, 'hosted', part)
         break
       case 'refusal':
-        content.push(encodePart(part, writing))
+        content.push({ type: 'refusal', refusal: part.text })
         break
       case 'text':
         loseMarks(part, writing)
-        content.push(encodePart(part, writing))
+        content.push(encodeText(part, writing))
         break
       default:
         lose(writing, part.type, part)
         later.push(encodePart(part, writing))
     }
   }
-  if (calls.length > 0) message.tool_calls = calls
-  const { role: _role, reasoning_content: _text, reasoning_details: _details, ...rest } = message
-  if (content.length === 0 && Object.keys(rest).length === 0) {
+  if (content.length === 0 && calls.length === 0) {
     // Thoughts alone are not a message.
     if (Object.keys(message).length > 1) for (const part of thoughts) loseThought(part, writing)
     return undefined
   }
+  if (calls.length > 0) message.tool_calls = calls
   const empty = calls.length > 0 && writing.features.nullContent ? null : ''
-  return { ...message, content: contentOf(content) ?? empty }
+  message.content = contentOf(content) ?? empty
+  return message
 }
 
-function encodeReasoning(message: Fields, thoughts: ReasoningPart[], keep: boolean, writing: Writing): void {
-  const details: Fields[] = []
+function encodeReasoning(
+  message: wire.AssistantMessage,
+  thoughts: ReasoningPart[],
+  keep: boolean,
+  writing: Writing,
+): void {
+  const details: wire.AssistantMessage['reasoning_details'] = []
   for (const part of thoughts) {
     const entries = part.carrier && keep ? entriesOf(part.carrier) : []
     details.push(...entries)
@@ -165,23 +170,13 @@ function loseMarks(part: TextPart, writing: Writing): void {
   if (part.logprobs?.length) lose(writing, 'text.logprobs', part)
 }
 
-function encodeCall(part: ToolCallPart, writing: Writing): Fields {
-  const { kind, name, input, callId, carrier } = part
-  const body = kind === 'function' ? { name, arguments: input } : { name, input }
-  const call: Fields = { id: callId, type: kind, [kind]: body }
-  const extra = carrier?.kind === 'extra_content' ? tryParse(carrier.value) : undefined
-  if (extra !== undefined) call.extra_content = extra
-  else if (carrier !== undefined) lose(writing, 'callState', part)
-  return call
-}
-
-function encodeResult(result: ToolResult, later: Fields[], writing: Writing): Fields {
-  const parts: Fields[] = []
+function encodeResult(result: ToolResult, later: wire.Part[], writing: Writing): wire.ToolMessage {
+  const parts: wire.TextPart[] = []
   for (const part of result.parts) {
     if (part.type === 'hosted') {
       lose(writing, 'hosted', part)
     } else if (part.type === 'text') {
-      parts.push(encodePart(part, writing))
+      parts.push(encodeText(part, writing))
     } else {
       lose(writing, 'results', result)
       parts.push({ type: 'text', text: SEE_BELOW })
@@ -194,14 +189,14 @@ function encodeResult(result: ToolResult, later: Fields[], writing: Writing): Fi
     markError(parts)
   }
   const mark = cacheMark(result, writing)
-  const last = parts.pop()
-  if (last !== undefined) parts.push({ ...last, ...mark })
+  const last = parts.at(-1)
+  if (last !== undefined && mark !== undefined) last.prompt_cache_breakpoint = mark
   return { role: 'tool', tool_call_id: result.callId, content: contentOf(parts) ?? '' }
 }
 
 /** Adds the word "Error" to the result of a failed call, unless its text begins with it. */
-function markError(parts: Fields[]): void {
+function markError(parts: wire.TextPart[]): void {
   const [first] = parts
   if (first === undefined) parts.push({ type: 'text', text: 'Error' })
-  else if (!/^error/i.test(String(first.text))) first.text = `Error: ${first.text}`
+  else if (!/^error/i.test(first.text)) first.text = `Error: ${first.text}`
 }

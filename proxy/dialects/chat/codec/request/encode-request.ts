@@ -1,10 +1,10 @@
 /** Writes a request for an upstream that speaks chat. */
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
-import type { Fields } from '../../../core/json/value.ts'
 import { isClosedSchema } from '../../../core/neutral/closed-schema.ts'
 import type { ModelRequest, OutputFormat } from '../../../core/neutral/types.ts'
 import { shortUser } from '../../../openai/fields.ts'
+import type * as wire from '../../wire.ts'
 import { present } from '../present.ts'
 import { effortFor } from './effort.ts'
 import { lose, unsupported, type Writing } from './encode-content.ts'
@@ -20,7 +20,7 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
     throw new GatewayError('unsupported_parameter', message, { param: 'n' })
   }
   const messages = encodeMessages(request, writing)
-  const body: Fields = {
+  const body: wire.Request = {
     model: target.model,
     messages,
     ...encodeLimits(request, writing),
@@ -38,57 +38,55 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
     if (hides || summary === 'concise' || summary === 'detailed') lose(writing, 'summary')
   }
   if (!target.features.prefill && request.turns.at(-1)?.role === 'assistant') lose(writing, 'prefill')
-  return { body }
+  return { body: present(body) }
 }
 
-function encodeLimits(request: ModelRequest, writing: Writing): Fields {
+function encodeLimits(request: ModelRequest, writing: Writing): Partial<wire.Request> {
   const { stop, maxOutputTokens, stream, wantsStreamUsage } = request
   const { features } = writing
   if (stop !== undefined && stop.length > MAX_STOPS) {
     throw unsupported(writing, 'stop', `must have at most ${MAX_STOPS} entries for this model`)
   }
-  const limit = features.maxCompletionTokens ? 'max_completion_tokens' : 'max_tokens'
+  const limit = maxOutputTokens === undefined ? undefined : Math.max(maxOutputTokens, 1)
   // Clients of the messages API may send 0, for no answer.
   if (maxOutputTokens === 0) lose(writing, 'maxOutputTokens')
+  const byNewName = features.maxCompletionTokens
+  const hasUsage = stream && (features.streamUsage || wantsStreamUsage)
   return {
-    ...(stream && { stream }),
-    ...(stream &&
-      (features.streamUsage || wantsStreamUsage) && {
-        stream_options: { include_usage: true },
-      }),
-    ...(maxOutputTokens !== undefined && { [limit]: Math.max(maxOutputTokens, 1) }),
-    ...(stop !== undefined && { stop }),
+    stream: stream || undefined,
+    stream_options: hasUsage ? { include_usage: true } : undefined,
+    max_completion_tokens: byNewName ? limit : undefined,
+    max_tokens: byNewName ? undefined : limit,
+    stop,
   }
 }
 
-function encodeSampling(request: ModelRequest, writing: Writing): Fields {
-  const { temperature, topP, topK, logprobs } = request
-  if (topK !== undefined) lose(writing, 'topK')
-  const fields: Fields = present({
-    temperature,
-    top_p: topP,
-    seed: request.seed,
+function encodeSampling(request: ModelRequest, writing: Writing): Partial<wire.Request> {
+  const { seed, logprobs } = request
+  if (request.topK !== undefined) lose(writing, 'topK')
+  /** The default, 1, is not lost with models that accept neither. */
+  const accepted = (field: 'temperature' | 'topP') => {
+    const value = request[field]
+    if (writing.features.sampling || value === undefined || value === 1) return value
+    lose(writing, field)
+    return undefined
+  }
+  return {
+    temperature: accepted('temperature'),
+    top_p: accepted('topP'),
+    seed,
     frequency_penalty: request.frequencyPenalty,
     presence_penalty: request.presencePenalty,
-  })
-  if (logprobs !== undefined) {
-    fields.logprobs = true
-    if (logprobs.top > 0) fields.top_logprobs = logprobs.top
+    logprobs: logprobs && true,
+    top_logprobs: logprobs?.top || undefined,
   }
-  if (writing.features.sampling) return fields
-  // The default, 1, is not lost with models that accept neither.
-  if (temperature !== undefined && temperature !== 1) {
-    lose(writing, 'temperature')
-    delete fields.temperature
-  }
-  if (topP !== undefined && topP !== 1) {
-    lose(writing, 'topP')
-    delete fields.top_p
-  }
-  return fields
 }
 
-function encodeFormat(format: OutputFormat | undefined, messages: Fields[], writing: Writing): Fields {
+function encodeFormat(
+  format: OutputFormat | undefined,
+  messages: wire.Message[],
+  writing: Writing,
+): Partial<wire.Request> {
   if (format === undefined) return {}
   if (format.type === 'json') return { response_format: { type: 'json_object' } }
   const { name = 'response', description, schema, strict } = format
@@ -99,25 +97,23 @@ function encodeFormat(format: OutputFormat | undefined, messages: Fields[], writ
   }
   // The messages API enforces every schema that it accepts.
   const enforced = strict ?? (writing.source === 'messages' ? isClosedSchema(schema) : undefined)
-  const json_schema = present({ name, description, schema, strict: enforced })
+  const json_schema = { name, description, schema, strict: enforced } satisfies wire.JsonSchema
   return { response_format: { type: 'json_schema', json_schema } }
 }
 
 /** Adds an instruction where the other instructions are. */
-function instruct(messages: Fields[], text: string): void {
+function instruct(messages: wire.Message[], text: string): void {
   const [first] = messages
   const isSystem = first?.role === 'system' || first?.role === 'developer'
   if (isSystem && typeof first.content === 'string') first.content = `${first.content}\n\n${text}`
   else messages.unshift({ role: 'system', content: text })
 }
 
-function encodeLabels(request: ModelRequest, writing: Writing): Fields {
+function encodeLabels(request: ModelRequest, writing: Writing): Partial<wire.Request> {
   const { source, features } = writing
-  const { verbosity, metadata, store } = request
+  const { verbosity, metadata } = request
   // Upstreams other than OpenAI may refuse a key that the client did not send.
   const cacheKey = request.cacheKey ?? (features.maxCompletionTokens ? request.session : undefined)
-  // OpenAI's newer name for the user, which other upstreams do not know.
-  const userField = features.maxCompletionTokens ? 'safety_identifier' : 'user'
   const user = request.user === undefined ? undefined : shortUser(request.user)
   if (user !== request.user) lose(writing, 'user')
   let { tier } = request
@@ -130,9 +126,14 @@ function encodeLabels(request: ModelRequest, writing: Writing): Fields {
     tier = 'fast'
   }
   return {
-    ...present({ verbosity, metadata, prompt_cache_key: cacheKey, service_tier: tier }),
+    verbosity,
+    metadata,
+    prompt_cache_key: cacheKey,
+    service_tier: tier,
     // False is the default here.
-    ...(store === true && { store }),
-    ...(user !== undefined && { [userField]: user }),
+    store: request.store || undefined,
+    // OpenAI's newer name for the user, which other upstreams do not know.
+    safety_identifier: features.maxCompletionTokens ? user : undefined,
+    user: features.maxCompletionTokens ? undefined : user,
   }
 }

@@ -13,6 +13,7 @@ import type {
   ToolChoice,
   WebSearchTool,
 } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import { present } from '../present.ts'
 import { CACHE_FIELDS, decodeCache, lostControl } from './cache.ts'
 import { lose, unsupported, type Writing } from './encode-content.ts'
@@ -158,14 +159,14 @@ export function isLegacy({ tools }: Pick<ModelRequest, 'tools'>): boolean {
 // --- To upstreams -----------------------------------------------------------------------------------------------------
 
 /** The body's fields about tools. Without tools it has no choice and parallel calls, which OpenAI would refuse. */
-export function encodeTools(request: ModelRequest, writing: Writing): Fields {
-  const tools: Fields[] = []
-  const out: Fields = {}
+export function encodeTools(request: ModelRequest, writing: Writing): Partial<wire.Request> {
+  const tools: wire.Request['tools'] = []
+  const out: Partial<wire.Request> = {}
   for (const tool of request.tools) {
     if (tool.type === 'function') {
-      tools.push({ type: 'function', function: functionBody(tool, writing) })
+      tools.push(functionTool(tool, writing))
     } else if (tool.type === 'custom') {
-      tools.push({ type: 'custom', custom: customBody(tool) })
+      tools.push(customTool(tool))
     } else if (tool.type === 'web-search' && writing.features.webSearch) {
       out.web_search_options = searchOptions(tool, writing)
     } else if (tool.type === 'hosted' && tool.dialect === 'chat') {
@@ -190,36 +191,35 @@ export function encodeTools(request: ModelRequest, writing: Writing): Fields {
   return out
 }
 
-function functionBody(tool: FunctionTool, writing: Writing): Fields {
-  const { name, description, parameters, strict } = tool
-  const body: Fields = present({ name, description, parameters })
-  body.parameters ??= NO_PARAMETERS
+function functionTool(tool: FunctionTool, writing: Writing): wire.FunctionTool {
+  const { name, description, parameters = NO_PARAMETERS, strict = false } = tool
   if (tool.cache !== undefined) lose(writing, 'cacheMark', tool)
+  const isEnforced = strict && writing.features.structuredOutput
+  if (strict && !isEnforced) lose(writing, 'tools.strict', tool)
   // False is the default here.
-  if (strict) {
-    if (writing.features.structuredOutput) body.strict = true
-    else lose(writing, 'tools.strict', tool)
-  }
-  return body
+  return { type: 'function', function: { name, description, parameters, strict: isEnforced || undefined } }
 }
 
-function customBody({ name, description, grammar }: CustomTool): Fields {
-  return present({ name, description, format: grammar && { type: 'grammar', grammar } })
+function customTool({ name, description, grammar }: CustomTool): wire.CustomTool {
+  return { type: 'custom', custom: { name, description, format: grammar && { type: 'grammar', grammar } } }
 }
 
-function searchOptions(tool: WebSearchTool, writing: Writing): Fields {
+function searchOptions(tool: WebSearchTool, writing: Writing): wire.SearchOptions {
   const { userLocation, allowedDomains } = tool
   if (allowedDomains !== undefined) lose(writing, 'tools', tool)
   return userLocation ? { user_location: { type: 'approximate', approximate: userLocation } } : {}
 }
 
-function encodeChoice(choice: ToolChoice, writing: Writing): unknown {
+function encodeChoice(choice: ToolChoice, writing: Writing): wire.Request['tool_choice'] {
   switch (choice.type) {
     case 'tool':
-      return { type: choice.kind, [choice.kind]: { name: choice.name } }
+      return namedTool(choice)
     case 'allowed': {
-      const tools = choice.tools.map(({ kind, name }) => ({ type: kind, [kind]: { name } }))
-      return { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools } }
+      const tools = choice.tools.map(namedTool)
+      return {
+        type: 'allowed_tools',
+        allowed_tools: { mode: choice.mode, tools },
+      } satisfies wire.AllowedTools
     }
     case 'web-search':
       // Chat models with web search search on every request.
@@ -231,4 +231,8 @@ function encodeChoice(choice: ToolChoice, writing: Writing): unknown {
     default:
       return choice.type
   }
+}
+
+function namedTool({ kind, name }: { kind: 'function' | 'custom'; name: string }): wire.NamedTool {
+  return kind === 'function' ? { type: kind, function: { name } } : { type: kind, custom: { name } }
 }

@@ -2,6 +2,7 @@
 
 import { isRecord } from '../../../core/json/value.ts'
 import type { Annotation } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 
 const AT = 'content.citations'
 const WEB = 'web_search_result_location'
@@ -19,14 +20,14 @@ export function readCitation(value: unknown): Annotation | undefined {
 /** `lossy`: the position in the text is lost. Undefined for an annotation that only another dialect knows. */
 export function writeCitation(
   annotation: Annotation,
-): { citation: Record<string, unknown>; lossy: boolean } | undefined {
+): { citation: wire.Citation; lossy: boolean } | undefined {
   if (annotation.type === 'other') {
     const { dialect, fields } = annotation.ext
     return dialect === 'messages' ? { citation: fields, lossy: false } : undefined
   }
   const { url, title = null, start, end } = annotation
   return {
-    citation: { type: WEB, cited_text: '', encrypted_index: '', title, url },
+    citation: { type: WEB, cited_text: '', encrypted_index: '', title, url } satisfies wire.WebCitation,
     lossy: start !== undefined || end !== undefined,
   }
 }

@@ -1,12 +1,13 @@
 /** Writes the events of content blocks, one block after another, with dense indexes. */
-import type { Block } from './block-read.ts'
+import { eventText } from '../../event.ts'
+import type * as wire from '../../wire.ts'
 
 /** The beginning of a block's delta, before its text. */
 const DELTAS = {
   text: '{"type":"text_delta","text":',
   thinking: '{"type":"thinking_delta","thinking":',
   tool_use: '{"type":"input_json_delta","partial_json":',
-}
+} satisfies Record<string, wire.DeltaStart>
 export type DeltaKind = keyof typeof DELTAS
 
 const START_OF_DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":'
@@ -30,16 +31,16 @@ export class BlockEvents {
     return out
   }
 
-  event(type: string, fields: object): void {
-    this.#out += eventText(type, fields)
+  event(event: wire.StreamEvent): void {
+    this.#out += eventText(event)
   }
 
   /** Starts a block. `kind` is that of its text deltas. */
-  open(block: Block, kind: DeltaKind): void {
+  open(block: wire.Block, kind: DeltaKind): void {
     this.#index++
     this.#isOpen = true
     this.#deltaStart = `${START_OF_DELTA}${this.#index},"delta":${DELTAS[kind]}`
-    this.event('content_block_start', { index: this.#index, content_block: block })
+    this.event({ type: 'content_block_start', index: this.#index, content_block: block })
   }
 
   /** Writes a text delta of the open block. */
@@ -48,23 +49,19 @@ export class BlockEvents {
   }
 
   /** Writes another delta of the open block. */
-  delta(delta: object): void {
-    this.event('content_block_delta', { index: this.#index, delta })
+  delta(delta: wire.Delta): void {
+    this.event({ type: 'content_block_delta', index: this.#index, delta })
   }
 
   /** Ends the open block, if there is one. */
   close(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
-    this.event('content_block_stop', { index: this.#index })
+    this.event({ type: 'content_block_stop', index: this.#index })
   }
 
   /** Leaves the open block unfinished. No other block may follow. */
   abandon(): void {
     this.#isOpen = false
   }
-}
-
-function eventText(type: string, fields: object): string {
-  return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
 }

@@ -1,9 +1,9 @@
 /** Converts the open content blocks of a stream to parts. */
 import { contentText } from '../../../core/errors/unreadable.ts'
-import { isRecord, tryParse } from '../../../core/json/value.ts'
+import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
 import type { AssistantPart, Carrier, StreamPart } from '../../../core/neutral/types.ts'
 import { readCitation } from './block-citations.ts'
-import { type Block, readBlock } from './block-read.ts'
+import { readBlock } from './block-read.ts'
 
 type Emit = (part: StreamPart) => void
 type Prose = 'text' | 'reasoning'
@@ -20,7 +20,7 @@ interface OpenBlock {
   /** The input in a call's start, or the input so far of a vendor's tool. */
   input: string
   /** The block of a vendor's tool, which is emitted whole at its end. */
-  item: Block
+  item: Fields
 }
 
 export class OpenBlocks {
@@ -37,7 +37,7 @@ export class OpenBlocks {
   }
 
   /** Throws for unreadable content, see errors/unreadable.ts; so does `delta`. */
-  start(index: unknown, block: Block): void {
+  start(index: unknown, block: Fields): void {
     this.stop(index)
     const part = readBlock(block, this.#count)
     if (part !== undefined) this.#start(index, block, part)
@@ -88,7 +88,7 @@ export class OpenBlocks {
     return this.#last !== undefined && this.#last.index === index ? this.#last : this.#open.get(index)
   }
 
-  #start(index: unknown, block: Block, part: AssistantPart): OpenBlock {
+  #start(index: unknown, block: Fields, part: AssistantPart): OpenBlock {
     const id = String(this.#count++)
     const open: OpenBlock = {
       kind: part.type,

@@ -1,6 +1,6 @@
 /** Converts the content blocks of a whole message to parts. */
 import { contentText, inputText } from '../../../core/errors/unreadable.ts'
-import { isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type {
   AssistantPart,
   HostedPart,
@@ -10,13 +10,11 @@ import type {
 } from '../../../core/neutral/types.ts'
 import { readCitation } from './block-citations.ts'
 
-export type Block = Record<string, unknown>
-
 /**
  * The part for a block; undefined for an invalid block. A call without an id gets one from `index`. Blocks of unknown
  * types belong to tools that the vendor runs, and stay whole. Throws for unreadable content, see errors/unreadable.ts.
  */
-export function readBlock(block: Block, index: number): AssistantPart | undefined {
+export function readBlock(block: Fields, index: number): AssistantPart | undefined {
   if (block.type === 'text') return readText(block)
   if (block.type === 'thinking') return readThinking(block)
   if (block.type === 'redacted_thinking' && typeof block.data === 'string') return readRedacted(block.data)
@@ -25,11 +23,11 @@ export function readBlock(block: Block, index: number): AssistantPart | undefine
 }
 
 /** True for a call that no client can run. */
-export function isNamelessCall(block: Block): boolean {
+export function isNamelessCall(block: Fields): boolean {
   return block.type === 'tool_use' && (typeof block.name !== 'string' || block.name === '')
 }
 
-function readText(block: Block): TextPart {
+function readText(block: Fields): TextPart {
   const text = contentText(block.text)
   const citations: unknown[] = Array.isArray(block.citations) ? block.citations : []
   const annotations = citations.map(readCitation).filter((citation) => citation !== undefined)
@@ -37,7 +35,7 @@ function readText(block: Block): TextPart {
 }
 
 /** Thinking without text is valid: the vendor can restore it from the signature. */
-function readThinking(block: Block): ReasoningPart {
+function readThinking(block: Fields): ReasoningPart {
   const { signature } = block
   const thinking = contentText(block.thinking)
   const texts = thinking === '' ? [] : [thinking]
@@ -54,7 +52,7 @@ function readRedacted(data: string): ReasoningPart {
   return { type: 'reasoning', texts: [], carrier }
 }
 
-function readCall(block: Block, name: string, index: number): ToolCallPart {
+function readCall(block: Fields, name: string, index: number): ToolCallPart {
   const { id, input } = block
   return {
     type: 'tool-call',
@@ -70,7 +68,7 @@ function isEmptyObject(input: unknown): boolean {
   return isRecord(input) && Object.keys(input).length === 0
 }
 
-function readHosted(block: Block): HostedPart | undefined {
+function readHosted(block: Fields): HostedPart | undefined {
   if (typeof block.type !== 'string') return undefined
   return { type: 'hosted', dialect: 'messages', name: block.type, item: block }
 }

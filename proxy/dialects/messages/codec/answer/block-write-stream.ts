@@ -5,9 +5,9 @@
 import type { ClientView } from '../../../core/codec.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type { Carrier, HostedPart, StreamPart } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import { BlockEvents, type DeltaKind } from './block-events.ts'
-import type { Block } from './block-read.ts'
-import { addLoss, callFields, citationOf, redactedBlock, signatureOf, writeWhole } from './block-write.ts'
+import { callFields, citationOf, redactedBlock, signatureOf, textBlock, writeWhole } from './block-write.ts'
 
 export type BlockPart = Exclude<StreamPart, { type: 'start' | 'finish' | 'partial-image' }>
 
@@ -20,7 +20,7 @@ export class BlockWriter {
   refused = false
   readonly #client: ClientView
   /** The start of the current part's block, written once the part has content. */
-  #start: Block = {}
+  #start: wire.Block = {}
   #kind: DeltaKind = 'text'
   /** Index of the last written paragraph of the current reasoning. */
   #paragraph: number | undefined
@@ -38,7 +38,7 @@ export class BlockWriter {
   write(part: BlockPart): boolean {
     switch (part.type) {
       case 'text-delta':
-        if (part.logprobs !== undefined && part.logprobs.length > 0) addLoss(this.#client, 'logprobs')
+        if (part.logprobs !== undefined && part.logprobs.length > 0) this.#client.losses.lose('logprobs')
         this.#text(part.text)
         return false
       case 'reasoning-delta':
@@ -49,11 +49,11 @@ export class BlockWriter {
         else this.#text(part.text)
         return false
       case 'text-start':
-        this.#prepare({ type: 'text', text: '' }, 'text')
+        this.#prepare(textBlock(''), 'text')
         return false
       case 'refusal-start':
         this.refused = true
-        this.#prepare({ type: 'text', text: '' }, 'text')
+        this.#prepare(textBlock(''), 'text')
         return false
       case 'refusal-delta':
         this.#text(part.text)
@@ -78,7 +78,7 @@ export class BlockWriter {
         this.#endReasoning(part.carrier)
         return true
       case 'tool-call-end':
-        if (part.carrier !== undefined) addLoss(this.#client, 'reasoning.state')
+        if (part.carrier !== undefined) this.#client.losses.lose('reasoning.state')
         if (part.cut) this.#abandon()
         else this.end()
         return true
@@ -102,13 +102,13 @@ export class BlockWriter {
 
   /** For an answer that ended in the middle of a call: if its block stopped, clients would run the call. */
   #abandon(): void {
-    addLoss(this.#client, 'tools')
+    this.#client.losses.lose('tools')
     this.#isFree = false
     this.#input = ''
     this.events.abandon()
   }
 
-  #prepare(start: Block, kind: DeltaKind): void {
+  #prepare(start: wire.OwnBlock, kind: DeltaKind): void {
     this.#start = start
     this.#kind = kind
   }
@@ -144,22 +144,22 @@ export class BlockWriter {
   }
 
   /** Writes a block that its start contains whole. */
-  #complete(block: Block): void {
+  #complete(block: wire.Block): void {
     this.events.open(block, 'text')
     this.events.close()
   }
 
   #whole(item: HostedPart['item']): void {
     if (typeof item.type === 'string' && WITH_INPUT.has(item.type) && isRecord(item.input)) {
-      this.events.open({ ...item, input: {} }, 'tool_use')
+      this.events.open({ ...item, input: {} } satisfies Pick<wire.ToolUseBlock, 'input'>, 'tool_use')
       this.events.text(JSON.stringify(item.input))
       this.events.close()
     } else if (item.type === 'text' && typeof item.text === 'string') {
-      this.events.open({ ...item, text: '' }, 'text')
+      this.events.open({ ...item, ...textBlock('') }, 'text')
       this.events.text(item.text)
       this.events.close()
     } else if (item.type === 'compaction') {
-      this.events.open({ type: 'compaction', content: null }, 'text')
+      this.events.open({ type: 'compaction', content: null } satisfies wire.CompactionStart, 'text')
       this.events.delta({ ...item, type: 'compaction_delta' })
       this.events.close()
     } else {

@@ -2,11 +2,11 @@
 import type { UpstreamFailure } from '../../../../errors.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { readable } from '../../../core/errors/unreadable.ts'
-import { isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { ModelAnswer } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { readTier, readUsage } from '../../usage.ts'
-import { type Block, isNamelessCall, readBlock } from './block-read.ts'
+import { isNamelessCall, readBlock } from './block-read.ts'
 import { readFinish } from './stop-reason.ts'
 
 export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure {
@@ -22,7 +22,7 @@ export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswe
   return 'parts' in read ? read : { ...read, status: 200 }
 }
 
-function readMessage(message: Record<string, unknown>, blocks: Block[]): ModelAnswer {
+function readMessage(message: Fields, blocks: Fields[]): ModelAnswer {
   const parts = blocks.map(readBlock).filter((part) => part !== undefined)
   const usage = readUsage(message.usage)
   const tier = readTier(message.usage)

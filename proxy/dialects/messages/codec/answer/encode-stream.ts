@@ -3,13 +3,16 @@ import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/codec.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { errorEvent } from '../../error.ts'
+import type * as wire from '../../wire.ts'
 import { type BlockPart, BlockWriter } from './block-write-stream.ts'
-import { NOTHING } from './encode-answer.ts'
+import { messageOf } from './encode-answer.ts'
 import { writeCounts, writeFirstCounts } from './message-counts.ts'
 import { writeFinish } from './stop-reason.ts'
 
 type Start = Extract<StreamPart, { type: 'start' }>
 type End = Extract<StreamPart, { type: 'finish' }>
+
+const NOT_STOPPED: wire.Stop = { stop_reason: null, stop_sequence: null, stop_details: null }
 
 export function encodeStream(client: ClientView): StreamEncoder {
   return new MessagesStreamEncoder(client)
@@ -78,20 +81,8 @@ class MessagesStreamEncoder implements StreamEncoder {
   }
 
   #start(part: Start): void {
-    const client = this.#client
-    const message = {
-      id: `msg_${client.id}`,
-      type: 'message',
-      role: 'assistant',
-      model: client.request.model,
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      stop_details: null,
-      ...NOTHING,
-      usage: writeFirstCounts(part.usage, client),
-    }
-    this.#writer.events.event('message_start', { message })
+    const message = messageOf([], NOT_STOPPED, writeFirstCounts(part.usage, this.#client), this.#client)
+    this.#writer.events.event({ type: 'message_start', message })
   }
 
   #finish(part: End): void {
@@ -99,10 +90,11 @@ class MessagesStreamEncoder implements StreamEncoder {
       this.#writer.end()
       this.#next()
     }
-    this.#writer.events.event('message_delta', {
+    this.#writer.events.event({
+      type: 'message_delta',
       delta: writeFinish(part.finish, this.#writer.refused),
-      usage: writeCounts(part.usage, part.tier, this.#client),
+      usage: writeCounts(part, this.#client),
     })
-    this.#writer.events.event('message_stop', {})
+    this.#writer.events.event({ type: 'message_stop' })
   }
 }

@@ -2,17 +2,19 @@
 
 import { isRecord } from '../../../core/json/value.ts'
 import type { Finish } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 
-const REASONS = new Map<unknown, Finish['reason']>([
-  ['end_turn', 'stop'],
-  ['stop_sequence', 'stop'],
-  ['pause_turn', 'stop'],
-  ['tool_use', 'tool-calls'],
-  ['max_tokens', 'length'],
-  ['model_context_window_exceeded', 'length'],
-  ['compaction', 'length'],
-  ['refusal', 'content-filter'],
-])
+const REASONS: Record<wire.StopReason, Finish['reason']> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  tool_use: 'tool-calls',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  compaction: 'length',
+  refusal: 'content-filter',
+}
+const WORDS = { 'tool-calls': 'tool_use', length: 'max_tokens', 'content-filter': 'refusal' } as const
 /** Words that are no more precise than the neutral reason. */
 const PLAIN = new Set(['end_turn', 'stop_sequence', 'tool_use', 'max_tokens', 'refusal'])
 
@@ -22,7 +24,7 @@ const PLAIN = new Set(['end_turn', 'stop_sequence', 'tool_use', 'max_tokens', 'r
  */
 export function readFinish(message: Record<string, unknown>, hasCalls: boolean): Finish {
   const { stop_reason: word, stop_sequence: sequence, stop_details: details } = message
-  const reported = REASONS.get(word) ?? 'stop'
+  const reported = isStopReason(word) ? REASONS[word] : 'stop'
   const stopped = reported === 'stop' || reported === 'tool-calls'
   const reason = stopped ? (hasCalls ? 'tool-calls' : 'stop') : reported
   const explanation = isRecord(details) ? details.explanation : undefined
@@ -35,7 +37,7 @@ export function readFinish(message: Record<string, unknown>, hasCalls: boolean):
 }
 
 /** The three stop fields. `refused`: the answer has a refusal as text, so the stop reason must report it. */
-export function writeFinish(finish: Finish, refused: boolean): Record<string, unknown> {
+export function writeFinish(finish: Finish, refused: boolean): wire.Stop {
   const word = refused && finish.reason === 'stop' ? 'refusal' : wordOf(finish)
   const { explanation } = finish
   return {
@@ -45,16 +47,12 @@ export function writeFinish(finish: Finish, refused: boolean): Record<string, un
   }
 }
 
-function wordOf(finish: Finish): string {
-  if (finish.raw !== undefined && REASONS.get(finish.raw) === finish.reason) return finish.raw
-  switch (finish.reason) {
-    case 'tool-calls':
-      return 'tool_use'
-    case 'length':
-      return 'max_tokens'
-    case 'content-filter':
-      return 'refusal'
-    default:
-      return finish.stopSequence === undefined ? 'end_turn' : 'stop_sequence'
-  }
+function isStopReason(word: unknown): word is wire.StopReason {
+  return typeof word === 'string' && Object.hasOwn(REASONS, word)
+}
+
+function wordOf(finish: Finish): wire.StopReason {
+  if (isStopReason(finish.raw) && REASONS[finish.raw] === finish.reason) return finish.raw
+  if (finish.reason !== 'stop') return WORDS[finish.reason]
+  return finish.stopSequence === undefined ? 'end_turn' : 'stop_sequence'
 }

@@ -1,12 +1,9 @@
 /** Converts parts of the neutral form to content blocks. */
-import { GatewayError } from '../../../../errors.ts'
 import { parseArguments } from '../../../core/json/exact.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { sniffMediaType } from '../../../core/neutral/media.ts'
 import type {
   AssistantPart,
-  CacheMark,
-  Extended,
   FilePart,
   HostedPart,
   ImagePart,
@@ -16,21 +13,15 @@ import type {
   ToolResult,
   UserPart,
 } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import { writeCache } from './cache.ts'
 import type { Writer } from './writer.ts'
 
-const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
+const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] as const
 const PDF = 'application/pdf'
-/** Each dialect's name for the input of a call. */
-const INPUT_NAMES = {
-  chat: 'messages.tool_calls.function.arguments',
-  responses: 'input.arguments',
-  messages: 'messages.content.input',
-  images: 'prompt',
-} as const
 
 /** Undefined for empty text, and for a part that is dropped as a loss. */
-export function encodeUserPart(part: UserPart, writer: Writer): Fields | undefined {
+export function encodeUserPart(part: UserPart, writer: Writer): wire.UserParam | Fields | undefined {
   switch (part.type) {
     case 'text':
       return encodeText(part, writer)
@@ -46,7 +37,7 @@ export function encodeUserPart(part: UserPart, writer: Writer): Fields | undefin
 }
 
 /** Like encodeUserPart, for an assistant turn. */
-export function encodeAssistantPart(part: AssistantPart, writer: Writer): Fields | undefined {
+export function encodeAssistantPart(part: AssistantPart, writer: Writer): wire.BlockParam | undefined {
   switch (part.type) {
     case 'text':
       if (part.annotations?.length) writer.lose('annotations', part)
@@ -68,26 +59,27 @@ export function encodeAssistantPart(part: AssistantPart, writer: Writer): Fields
   }
 }
 
-export function encodeText(part: TextPart, writer: Writer): Fields | undefined {
+export function encodeText(part: TextPart, writer: Writer): wire.TextParam | undefined {
   if (part.text === '') return undefined
-  return { type: 'text', text: part.text, ...cacheOf(part, writer) }
+  return { type: 'text', text: part.text, cache_control: writeCache(part, writer) }
 }
 
-export function encodeResult(result: ToolResult, writer: Writer): Fields {
+export function encodeResult(result: ToolResult, writer: Writer): wire.ToolResultParam {
   const { callId, parts, isError } = result
   const blocks = parts.map((part) => encodeUserPart(part, writer)).filter((block) => block !== undefined)
-  const cache = cacheOf(result, writer)
-  const block: Fields = { type: 'tool_result', tool_use_id: callId, ...cache }
-  const [only] = blocks
-  if (only?.type === 'text' && blocks.length === 1) {
-    block.content = only.text
-    // The mark of the text covers the same prefix.
-    if (!('cache_control' in cache) && 'cache_control' in only) block.cache_control = only.cache_control
-  } else if (blocks.length > 0) {
-    block.content = blocks
+  const [only] = blocks.length === 1 ? blocks.filter(isText) : []
+  return {
+    type: 'tool_result',
+    tool_use_id: callId,
+    // The mark of the only text covers the same prefix.
+    cache_control: writeCache(result, writer) ?? only?.cache_control,
+    content: only?.text ?? (blocks.length > 0 ? blocks : undefined),
+    is_error: isError || undefined,
   }
-  if (isError === true) block.is_error = true
-  return block
+}
+
+export function isText(block: wire.BlockParam): block is wire.TextParam {
+  return block.type === 'text' && typeof block.text === 'string'
 }
 
 export function encodeHosted(part: HostedPart, writer: Writer): Fields | undefined {
@@ -96,19 +88,16 @@ export function encodeHosted(part: HostedPart, writer: Writer): Fields | undefin
   return undefined
 }
 
-function encodeCall(part: ToolCallPart, writer: Writer): Fields {
+function encodeCall(part: ToolCallPart, writer: Writer): wire.ToolUseParam {
   const { callId: id, name, input, kind, carrier } = part
   if (carrier !== undefined) writer.lose('callState', part)
   const value = kind === 'custom' ? { input } : input.trim() === '' ? {} : parseArguments(input)
-  if (!isRecord(value)) {
-    const param = INPUT_NAMES[writer.source]
-    throw new GatewayError('unsupported_parameter', `${param} must be the JSON text of an object.`, { param })
-  }
+  if (!isRecord(value)) throw writer.refuse('callInput', 'must be the JSON text of an object', part)
   return { type: 'tool_use', id, name, input: value }
 }
 
 /** Drops thinking that this vendor did not sign, because it would refuse the block. */
-function encodeReasoning(part: ReasoningPart, writer: Writer): Fields | undefined {
+function encodeReasoning(part: ReasoningPart, writer: Writer): wire.ThinkingParam | undefined {
   const { texts, carrier } = part
   const thinking = texts.join('\n\n')
   if (carrier?.dialect === 'messages') {
@@ -120,12 +109,12 @@ function encodeReasoning(part: ReasoningPart, writer: Writer): Fields | undefine
   return undefined
 }
 
-function encodeImage(part: ImagePart, writer: Writer): Fields {
+function encodeImage(part: ImagePart, writer: Writer): wire.ImageParam {
   if (part.detail !== undefined && part.detail !== 'auto') writer.lose('image.detail', part)
-  return { type: 'image', source: imageSource(part, writer), ...cacheOf(part, writer) }
+  return { type: 'image', source: imageSource(part, writer), cache_control: writeCache(part, writer) }
 }
 
-function imageSource(part: ImagePart, writer: Writer): Fields {
+function imageSource(part: ImagePart, writer: Writer): wire.ImageParam['source'] {
   const { source } = part
   if (source.kind === 'url') return { type: 'url', url: source.url }
   if (source.kind === 'id' && source.vendor === 'anthropic') return { type: 'file', file_id: source.id }
@@ -135,17 +124,17 @@ function imageSource(part: ImagePart, writer: Writer): Fields {
   const { base64, mediaType } = source
   const named = mediaType === 'image/jpg' ? 'image/jpeg' : mediaType
   const media_type = sniffMediaType(base64) ?? named
-  if (!IMAGE_TYPES.includes(media_type)) throw writer.refuse('image', problem, part)
-  return { type: 'base64', media_type, data: base64 }
+  const known = IMAGE_TYPES.find((type) => type === media_type)
+  if (known === undefined) throw writer.refuse('image', problem, part)
+  return { type: 'base64', media_type: known, data: base64 }
 }
 
-function encodeFile(part: FilePart, writer: Writer): Fields {
+function encodeFile(part: FilePart, writer: Writer): wire.DocumentParam {
   const source = documentSource(part, writer)
-  const title = part.name === undefined ? {} : { title: part.name }
-  return { type: 'document', source, ...title, ...cacheOf(part, writer) }
+  return { type: 'document', source, title: part.name, cache_control: writeCache(part, writer) }
 }
 
-function documentSource(part: FilePart, writer: Writer): Fields {
+function documentSource(part: FilePart, writer: Writer): wire.DocumentParam['source'] {
   const { source } = part
   switch (source.kind) {
     case 'url':
@@ -165,14 +154,4 @@ function documentSource(part: FilePart, writer: Writer): Fields {
       return { type: 'text', media_type: 'text/plain', data: Buffer.from(base64, 'base64').toString('utf8') }
     }
   }
-}
-
-function cacheOf(owner: Extended & { cache?: CacheMark }, writer: Writer): Fields {
-  const { cache } = owner
-  if (cache === undefined) return {}
-  if (!writer.features.cacheMarks) {
-    writer.lose('cacheMark', owner)
-    return {}
-  }
-  return { cache_control: writeCache(cache, owner, writer) }
 }

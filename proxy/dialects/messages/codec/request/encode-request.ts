@@ -1,8 +1,8 @@
 /** Encodes a neutral request for the messages API. */
 import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
-import type { Fields } from '../../../core/json/value.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { API_VERSION, FAST_BETA } from '../../version.ts'
+import type * as wire from '../../wire.ts'
 import { limitMarks } from './cache.ts'
 import { encodeDepth } from './encode-thinking.ts'
 import { encodeTools } from './encode-tools.ts'
@@ -18,26 +18,26 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
   loseUnsupported(request, writer)
   const { system, messages } = encodeConversation(request.turns, writer)
   const depth = encodeDepth(request, messages, target.defaultMaxOutputTokens, writer)
-  const format = encodeFormat(request, writer)
-  const instructed = [...system, ...format.instructions]
-  const output = { ...(depth.effort && { effort: depth.effort }), ...format.config }
-  const body: Fields = {
+  const { effort, thinking } = depth
+  const { format, instructions } = encodeFormat(request, writer)
+  const instructed = [...system, ...instructions]
+  const body: wire.Request = {
     model: target.model,
     max_tokens: depth.maxTokens,
-    ...(instructed.length > 0 && { system: instructed }),
+    system: instructed.length > 0 ? instructed : undefined,
     messages,
-    ...encodeTools(request, depth.thinking, writer),
-    ...encodeSampling(request, depth.thinking, writer),
-    ...encodeStop(request, writer),
-    ...(depth.thinking !== undefined && { thinking: depth.thinking }),
-    ...(Object.keys(output).length > 0 && { output_config: output }),
-    ...(request.user !== undefined && { metadata: { user_id: request.user } }),
+    ...encodeTools(request, thinking, writer),
+    ...encodeSampling(request, thinking, writer),
+    stop_sequences: encodeStop(request, writer),
+    thinking,
+    output_config: effort || format ? { effort, format } : undefined,
+    metadata: request.user === undefined ? undefined : { user_id: request.user },
     ...encodeTier(request, writer),
-    ...(request.stream && { stream: true }),
+    stream: request.stream || undefined,
   }
   limitMarks(body, writer)
   const headers: Record<string, string> = { 'anthropic-version': API_VERSION }
-  if ('speed' in body) headers['anthropic-beta'] = FAST_BETA
+  if (body.speed !== undefined) headers['anthropic-beta'] = FAST_BETA
   return { body, headers }
 }
 
@@ -59,9 +59,13 @@ function loseUnsupported(request: ModelRequest, writer: Writer): void {
 }
 
 /** A model with a thinking budget accepts only the temperature 1, and no top_k. */
-function encodeSampling(request: ModelRequest, thinking: Fields | undefined, writer: Writer): Fields {
+function encodeSampling(
+  request: ModelRequest,
+  thinking: wire.Thinking | undefined,
+  writer: Writer,
+): wire.Sampling {
   const { temperature, topP, topK } = request
-  const out: Fields = {}
+  const out: wire.Sampling = {}
   const free = writer.features.sampling && thinking?.type !== 'enabled'
   if (temperature !== undefined) {
     const taken = free || (writer.features.sampling && temperature >= 1)
@@ -76,23 +80,23 @@ function encodeSampling(request: ModelRequest, thinking: Fields | undefined, wri
 }
 
 /** Drops stop sequences of white space only, which the API refuses. */
-function encodeStop({ stop = [] }: ModelRequest, writer: Writer): Fields {
+function encodeStop({ stop = [] }: ModelRequest, writer: Writer): string[] | undefined {
   const kept = stop.filter((sequence) => sequence.trim() !== '')
   if (kept.length < stop.length) writer.lose('stop')
-  return kept.length === 0 ? {} : { stop_sequences: kept }
+  return kept.length === 0 ? undefined : kept
 }
 
 interface Format {
-  config: { format?: Fields }
+  format?: wire.OutputFormat
   /** Instructions for a format that the API does not enforce. */
-  instructions: Fields[]
+  instructions: wire.TextParam[]
 }
 
 function encodeFormat({ format }: ModelRequest, writer: Writer): Format {
-  if (format === undefined) return { config: {}, instructions: [] }
+  if (format === undefined) return { instructions: [] }
   if (format.type === 'json') {
     writer.lose('format')
-    return { config: {}, instructions: [{ type: 'text', text: JSON_ONLY }] }
+    return { instructions: [{ type: 'text', text: JSON_ONLY }] }
   }
   const { schema, name, description, strict } = format
   writer.loseIf('format.name', name)
@@ -101,15 +105,15 @@ function encodeFormat({ format }: ModelRequest, writer: Writer): Format {
   if (!writer.features.structuredOutput) {
     writer.lose('format')
     const text = `${JSON_ONLY} It must match this JSON Schema:\n${JSON.stringify(schema)}`
-    return { config: {}, instructions: [{ type: 'text', text }] }
+    return { instructions: [{ type: 'text', text }] }
   }
   const adapted = adaptSchema(schema)
   if (adapted.changed) writer.lose('format.schema')
-  return { config: { format: { type: 'json_schema', schema: adapted.schema } }, instructions: [] }
+  return { format: { type: 'json_schema', schema: adapted.schema }, instructions: [] }
 }
 
 /** A faster answer costs more, so it is requested only if the channel allows it. */
-function encodeTier({ tier }: ModelRequest, writer: Writer): Fields {
+function encodeTier({ tier }: ModelRequest, writer: Writer): Pick<wire.Request, 'service_tier' | 'speed'> {
   if (tier === undefined) return {}
   if (tier === 'default' || tier === '') return { service_tier: 'standard_only' }
   if (tier === 'auto') return { service_tier: 'auto' }

@@ -1,5 +1,6 @@
 /** Requests from other dialects, encoded for this one. */
 import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
+import type { EncodedRequest } from '../../../core/codec.ts'
 import type { AssistantPart, ModelRequest, Turn, UserPart } from '../../../core/neutral/types.ts'
 import { noLosses } from '../../../testing.ts'
 import { encodeRequest } from './encode-request.ts'
@@ -26,7 +27,11 @@ export function encode(fields: Partial<ModelRequest>, features: Partial<Features
   const losses = noLosses(request.source)
   const target = { model: 'M', features: { ...base, ...features }, defaultMaxOutputTokens: 8192, losses }
   const { body, headers } = encodeRequest(request, target)
-  return { body, headers, losses: losses.names.sort() }
+  return { body: sent(body), headers, losses: losses.names.sort() }
+}
+/** The body as JSON brings it to the upstream. */
+function sent(body: EncodedRequest['body']): EncodedRequest['body'] {
+  return JSON.parse(JSON.stringify(body))
 }
 export function user(...parts: UserPart[]): Turn {
   return { role: 'user', parts }

@@ -1,12 +1,12 @@
 /** Encodes the requested effort in the form that the model supports. */
 
-import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { effortOfBudget, nearestEffort } from '../../../core/neutral/effort.ts'
 import type { Effort, ModelRequest, Reasoning } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import type { Writer } from './writer.ts'
 
 /** Thinking tokens, for models that take a budget instead of a level. */
-const BUDGETS: Partial<Record<Effort, number>> = {
+const BUDGETS: Record<wire.Level, number> = {
   low: 1024,
   medium: 2048,
   high: 4096,
@@ -17,8 +17,8 @@ const BUDGETS: Partial<Record<Effort, number>> = {
 const SMALLEST_BUDGET = 1024
 
 interface Depth {
-  thinking?: Fields
-  effort?: Effort
+  thinking?: wire.Thinking
+  effort?: wire.Level | undefined
   maxTokens: number
 }
 
@@ -28,7 +28,7 @@ interface Depth {
  */
 export function encodeDepth(
   request: ModelRequest,
-  messages: Fields[],
+  messages: wire.MessageParam[],
   fallback: number,
   writer: Writer,
 ): Depth {
@@ -62,24 +62,28 @@ function withoutThinking(writer: Writer): Omit<Depth, 'maxTokens'> {
 }
 
 /** The effort level; converts a budget to one. */
-function levelOf({ effort, budgetTokens }: Reasoning, writer: Writer): { effort?: Effort } {
+function levelOf({ effort, budgetTokens }: Reasoning, writer: Writer): Pick<Depth, 'effort'> {
   if (effort === undefined && budgetTokens === undefined) return {}
   if (effort === undefined) writer.lose('budgetTokens')
-  const level = nearest(effort ?? effortOfBudget(budgetTokens ?? 0), writer)
-  return level === undefined ? {} : { effort: level }
+  return { effort: nearest(effort ?? effortOfBudget(budgetTokens ?? 0), writer) }
 }
 
 /** The nearest level that the model has; undefined when it has none. */
-function nearest(effort: Effort, { features, lose }: Writer): Effort | undefined {
+function nearest(effort: Effort, { features, lose }: Writer): wire.Level | undefined {
   const level = nearestEffort(
     effort,
-    features.efforts.filter((known) => known in BUDGETS),
+    features.efforts.filter((known): known is wire.Level => known in BUDGETS),
   )
   if (level !== effort) lose('effort')
   return level
 }
 
-function budgetDepth(request: ModelRequest, messages: Fields[], maxTokens: number, writer: Writer): Depth {
+function budgetDepth(
+  request: ModelRequest,
+  messages: wire.MessageParam[],
+  maxTokens: number,
+  writer: Writer,
+): Depth {
   const { effort, budgetTokens } = request.reasoning ?? {}
   const level = effort === undefined ? undefined : nearest(effort, writer)
   const wanted = level === undefined ? budgetTokens : BUDGETS[level]
@@ -105,9 +109,9 @@ function budgetDepth(request: ModelRequest, messages: Fields[], maxTokens: numbe
 }
 
 /** True for a request that the API would refuse with a budget: its last assistant message has calls but no thinking. */
-function callsWithoutThinking(messages: Fields[]): boolean {
+function callsWithoutThinking(messages: wire.MessageParam[]): boolean {
   const content = messages.findLast(({ role }) => role === 'assistant')?.content
   if (!Array.isArray(content)) return false
-  const types = content.map((block: unknown) => (isRecord(block) ? block.type : undefined))
+  const types = content.map(({ type }) => type)
   return types.includes('tool_use') && types[0] !== 'thinking' && types[0] !== 'redacted_thinking'
 }

@@ -8,24 +8,27 @@ import type {
   ToolChoice,
   WebSearchTool,
 } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import { writeCache } from './cache.ts'
 import type { Writer } from './writer.ts'
 
 /** The oldest web search tool, which every model with web search supports. */
 const WEB_SEARCH = 'web_search_20250305'
+const AUTO: wire.ToolChoiceParam = { type: 'auto' }
+const ONE_BY_ONE: wire.OneByOne = { disable_parallel_tool_use: true }
 
 /** `tools` and `tool_choice`; neither without a tool. `thinking`: the encoded field. */
 export function encodeTools(
   request: ModelRequest,
-  thinking: Fields | undefined,
+  thinking: wire.Thinking | undefined,
   writer: Writer,
-): { tools?: Fields[]; tool_choice?: Fields } {
+): Pick<wire.Request, 'tools' | 'tool_choice'> {
   const tools = request.tools.map((tool) => encodeTool(tool, writer)).filter((tool) => tool !== undefined)
   if (tools.length === 0) return {}
-  return { tools, ...encodeChoice(request, thinking, writer) }
+  return { tools, tool_choice: encodeChoice(request, thinking, writer) }
 }
 
-function encodeTool(tool: Tool, writer: Writer): Fields | undefined {
+function encodeTool(tool: Tool, writer: Writer): wire.ToolParam | wire.WebSearchParam | Fields | undefined {
   switch (tool.type) {
     case 'function':
       return encodeFunction(tool, writer)
@@ -33,29 +36,24 @@ function encodeTool(tool: Tool, writer: Writer): Fields | undefined {
       return encodeWebSearch(tool)
     case 'hosted':
       if (tool.dialect === 'messages') return tool.tool
-      writer.lose('tools', tool)
-      return undefined
-    case 'custom':
-      // Not reached: the hub has wrapped custom tools as functions.
-      writer.lose('tools', tool)
-      return undefined
   }
+  // Not reached by custom tools: the hub has wrapped them as functions.
+  writer.lose('tools', tool)
+  return undefined
 }
 
-function encodeFunction(tool: FunctionTool, writer: Writer): Fields {
-  const { name, description, parameters, strict, cache } = tool
-  const written: Fields = {
-    name,
-    ...(description !== undefined && { description }),
-    input_schema: objectSchema(parameters),
-  }
+function encodeFunction(tool: FunctionTool, writer: Writer): wire.ToolParam {
+  const { name, description, parameters, strict } = tool
   if (parameters?.type !== undefined && parameters.type !== 'object') writer.lose('tools.parameters', tool)
-  if (strict === true && writer.features.structuredOutput) written.strict = true
-  else if (strict === true) writer.lose('tools.strict', tool)
-  if (cache !== undefined && writer.features.cacheMarks)
-    written.cache_control = writeCache(cache, tool, writer)
-  else if (cache !== undefined) writer.lose('cacheMark', tool)
-  return written
+  const enforced = strict === true && writer.features.structuredOutput
+  if (strict === true && !enforced) writer.lose('tools.strict', tool)
+  return {
+    name,
+    description,
+    input_schema: objectSchema(parameters),
+    strict: enforced || undefined,
+    cache_control: writeCache(tool, writer),
+  }
 }
 
 /** The API requires the schema of an object. */
@@ -64,34 +62,39 @@ function objectSchema(schema: Fields | undefined): Fields {
   return schema.type === 'object' ? schema : { ...schema, type: 'object' }
 }
 
-function encodeWebSearch({ allowedDomains, userLocation }: WebSearchTool): Fields {
+function encodeWebSearch({ allowedDomains, userLocation }: WebSearchTool): wire.WebSearchParam {
   return {
     type: WEB_SEARCH,
     name: 'web_search',
-    ...(allowedDomains !== undefined && { allowed_domains: allowedDomains }),
-    ...(userLocation !== undefined && { user_location: { type: 'approximate', ...userLocation } }),
+    allowed_domains: allowedDomains,
+    user_location: userLocation && { type: 'approximate', ...userLocation },
   }
 }
 
 function encodeChoice(
   request: ModelRequest,
-  thinking: Fields | undefined,
+  thinking: wire.Thinking | undefined,
   writer: Writer,
-): { tool_choice?: Fields } {
+): wire.Request['tool_choice'] {
   const { toolChoice, parallelToolCalls } = request
-  let choice = toolChoice === undefined ? undefined : choiceOf(toolChoice, writer)
+  let choice = toolChoice && choiceOf(toolChoice, writer)
   const forced = choice?.type === 'any' || choice?.type === 'tool'
   // The API refuses a forced call together with a thinking budget.
   if (forced && thinking?.type === 'enabled') {
     writer.lose('toolChoice')
-    choice = { type: 'auto' }
+    choice = AUTO
   }
   const oneByOne = parallelToolCalls === false && choice?.type !== 'none'
-  if (!oneByOne) return choice === undefined ? {} : { tool_choice: choice }
-  return { tool_choice: { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true } }
+  return oneByOne ? { ...(choice ?? AUTO), ...ONE_BY_ONE } : choice
 }
 
-function choiceOf(choice: ToolChoice, writer: Writer): Fields {
+function choiceOf(choice: ToolChoice, writer: Writer): wire.ToolChoiceParam | Fields {
+  if (choice.type !== 'hosted') return plainChoice(choice, writer)
+  if (choice.dialect === 'messages') return choice.choice
+  throw writer.refuse('toolChoice', 'names a tool that this model does not have')
+}
+
+function plainChoice(choice: Exclude<ToolChoice, { type: 'hosted' }>, writer: Writer): wire.ToolChoiceParam {
   switch (choice.type) {
     case 'required':
       return { type: 'any' }
@@ -103,9 +106,6 @@ function choiceOf(choice: ToolChoice, writer: Writer): Fields {
       return { type: choice.mode === 'required' ? 'any' : 'auto' }
     case 'web-search':
       return { type: 'tool', name: 'web_search' }
-    case 'hosted':
-      if (choice.dialect === 'messages') return choice.choice
-      throw writer.refuse('toolChoice', 'names a tool that this model does not have')
     default:
       return { type: choice.type }
   }

@@ -2,30 +2,30 @@
 
 import type { Fields } from '../../../core/json/value.ts'
 import type { SystemTurn, Turn, UserTurn } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import {
   encodeAssistantPart,
   encodeHosted,
   encodeResult,
   encodeText,
   encodeUserPart,
+  isText,
 } from './encode-blocks.ts'
 import type { Writer } from './writer.ts'
 
 interface Conversation {
-  system: Fields[]
-  messages: Fields[]
+  system: (wire.TextParam | Fields)[]
+  messages: wire.MessageParam[]
 }
 
-type Role = 'user' | 'assistant' | 'system'
-
 interface Draft {
-  role: Role
-  blocks: Fields[]
+  role: wire.MessageParam['role']
+  blocks: wire.BlockParam[]
 }
 
 /** The first message must be a user's, and must not be empty. */
-const PLACEHOLDER: Fields = { role: 'user', content: '.' }
-const BLANK_TEXT: Fields = { type: 'text', text: '.' }
+const PLACEHOLDER: wire.MessageParam = { role: 'user', content: '.' }
+const BLANK_TEXT: wire.TextParam = { type: 'text', text: '.' }
 
 export function encodeConversation(turns: readonly Turn[], writer: Writer): Conversation {
   const firstOther = turns.findIndex((turn) => turn.role !== 'system')
@@ -42,7 +42,7 @@ export function encodeConversation(turns: readonly Turn[], writer: Writer): Conv
   }
 }
 
-function systemBlocks(turn: SystemTurn, writer: Writer): Fields[] {
+function systemBlocks(turn: SystemTurn, writer: Writer): Conversation['system'] {
   return nonBlank(
     turn.parts.map((part) => (part.type === 'text' ? encodeText(part, writer) : encodeHosted(part, writer))),
   )
@@ -83,11 +83,13 @@ function addSystem(drafts: Draft[], turn: SystemTurn, writer: Writer): void {
   }
   if (blocks.length === 0) return
   writer.lose('system')
-  const tagged = blocks.map((block) => ({ ...block, text: `<system>\n${String(block.text)}\n</system>` }))
+  const tag = ({ text }: Fields | wire.TextParam) =>
+    ({ text: `<system>\n${String(text)}\n</system>` }) satisfies Partial<wire.TextParam>
+  const tagged = blocks.map((block) => ({ ...block, ...tag(block) }))
   add(drafts, 'user', tagged)
 }
 
-function add(drafts: Draft[], role: Role, blocks: Fields[]): void {
+function add(drafts: Draft[], role: Draft['role'], blocks: wire.BlockParam[]): void {
   const last = drafts.at(-1)
   if (last?.role === role) last.blocks.push(...blocks)
   else if (blocks.length > 0) drafts.push({ role, blocks: [...blocks] })
@@ -109,29 +111,25 @@ function tidy(drafts: Draft[], writer: Writer): Draft[] {
   return messages
 }
 
-function resultsFirst(blocks: Fields[]): Fields[] {
-  const isResult = (block: Fields) => block.type === 'tool_result'
+function resultsFirst(blocks: wire.BlockParam[]): wire.BlockParam[] {
+  const isResult = (block: wire.BlockParam) => block.type === 'tool_result'
   return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))]
 }
 
-function withoutTrailingSpace(blocks: Fields[]): Fields[] {
+function withoutTrailingSpace(blocks: wire.BlockParam[]): wire.BlockParam[] {
   const last = blocks.at(-1)
-  if (last?.type !== 'text' || typeof last.text !== 'string') return blocks
+  if (last === undefined || !isText(last)) return blocks
   const text = last.text.trimEnd()
   return text === '' ? blocks.slice(0, -1) : [...blocks.slice(0, -1), { ...last, text }]
 }
 
-function finish({ role, blocks }: Draft): Fields {
+function finish({ role, blocks }: Draft): wire.MessageParam {
   return blocks.length === 0 ? PLACEHOLDER : { role, content: blocks }
 }
 
 /** The blocks without text of white space only, which the API refuses. */
-function nonBlank(blocks: (Fields | undefined)[]): Fields[] {
-  const isBlank = ({ type, text }: Fields) =>
-    type === 'text' && typeof text === 'string' && text.trim() === ''
-  return present(blocks).filter((block) => !isBlank(block))
-}
-
-function present<T>(items: (T | undefined)[]): T[] {
-  return items.filter((item) => item !== undefined)
+function nonBlank<Block extends wire.BlockParam>(blocks: (Block | undefined)[]): Block[] {
+  return blocks
+    .filter((block) => block !== undefined)
+    .filter((block) => !isText(block) || block.text.trim() !== '')
 }

@@ -1,4 +1,3 @@
-import type { ApiName } from '../../../../../contract/endpoints.ts'
 import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../core/codec.ts'
@@ -7,7 +6,6 @@ import type { Extended, ModelRequest } from '../../../core/neutral/types.ts'
 
 /** State that the parts of the request encoder share. */
 export interface Writer {
-  source: ApiName
   features: Features
   /** Each written cache mark, and the client's name for it. */
   marks: Map<unknown, string>
@@ -23,11 +21,9 @@ export interface Writer {
 }
 
 export function writerFor(request: ModelRequest, { features, losses }: EncodeTarget): Writer {
-  const { source } = request
   const name = (field: TypedField, owner?: Extended) => losses.name(field, owner, request)
   const lose = (field: TypedField, owner?: Extended) => losses.add(name(field, owner))
   return {
-    source,
     features,
     marks: new Map(),
     lose,
