@@ -172,8 +172,8 @@ export const PITFALLS: Mutant[] = [
   ]),
   // 7.19 Items of another vendor bring their ids, and our own have no prefix.
   ...faults('proxy/dialects/responses/codec/request/encode-input.ts', HISTORY, [
-    'const base = { call_id: callId, name',
-    'const base = { id: callId, call_id: callId, name',
+    "{ type: 'function_call', call_id",
+    "{ type: 'function_call', id: callId, call_id",
   ]),
   ...faults('proxy/dialects/responses/codec/answer/encode-item.ts', TRANSPORT, [
     "function_call: 'fc'",
@@ -191,8 +191,8 @@ export const PITFALLS: Mutant[] = [
     "const free = thinking?.type !== 'enabled'",
   ]),
   ...faults('proxy/dialects/responses/codec/request/encode-request.ts', REQUESTS, [
-    'if (target.features.sampling !== false) {',
-    'if (true) {',
+    'if (target.features.sampling !== false) return',
+    'if (true) return',
   ]),
   // 7.21 The client's betas are lost, and a version is missing.
   ...faults('proxy/dialects/messages/byte-lane/headers.ts', REQUESTS, [
