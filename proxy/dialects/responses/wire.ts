@@ -82,3 +82,72 @@ export type InputImage = With<api.ResponseInputImage, { detail: string }>
 export type InputFile = Written<api.ResponseInputFile>
 export type CacheBreakpoint = Pick<InputText, 'prompt_cache_breakpoint'>
 export type Refusal = api.ResponseOutputRefusal
+
+// --- Answers ----------------------------------------------------------------------------------------------------------
+
+export type Response = Pick<api.Response, 'id' | 'created_at' | 'model'> & Outcome
+/** What Sluice determines. The other fields repeat the request (answer-echo.ts), and undefined would erase them. */
+export type Outcome = Partial<Ending> & {
+  output: (OutputItem | Fields)[]
+  completed_at?: number | null
+  usage?: Usage
+  /** Sluice has codes of its own. */
+  error?: { code: string; message: string }
+  /** Upstreams have tiers of their own. */
+  service_tier?: string
+}
+export type Ending = Required<Pick<api.Response, 'status' | 'incomplete_details'>>
+export type Usage = With<
+  api.ResponseUsage,
+  { input_tokens_details: Written<api.ResponseUsage.InputTokensDetails> }
+>
+
+/** An item that a stream fills. */
+export type DraftItem = OutputMessage | OutputReasoning | OutputCall
+export type OutputItem = DraftItem | WebSearchCall | ImageCall
+export type OutputMessage = With<api.ResponseOutputMessage, { content: OutputPart[] }>
+export type OutputReasoning = Written<api.ResponseReasoningItem>
+export type OutputCall = OutputFunctionCall | OutputCustomCall | OutputSearchCall
+export type OutputFunctionCall = Written<api.ResponseFunctionToolCallItem>
+export type OutputCustomCall = Written<api.ResponseCustomToolCallItem>
+export type OutputSearchCall = Written<api.ResponseToolSearchCall>
+export type WebSearchCall = Written<api.ResponseFunctionWebSearch>
+/** Upstreams have words of their own. */
+export type ImageCall = With<
+  api.ResponseOutputItem.ImageGenerationCall,
+  { background?: string; quality?: string; output_format?: string }
+>
+
+export type OutputPart = OutputText | Refusal
+/** Tokens pass as the upstream wrote them. Fields: an annotation that only this dialect has. */
+export type OutputText = With<
+  api.ResponseOutputText,
+  { annotations: (UrlCitation | Fields)[]; logprobs: unknown[] }
+>
+export type UrlCitation = api.ResponseOutputText.URLCitation
+
+// --- Events -----------------------------------------------------------------------------------------------------------
+
+/** The API's reference has the name, the SDK has not. */
+type CallDone = api.ResponseFunctionCallArgumentsDoneEvent & { name?: string }
+type AnyEvent = Exclude<api.ResponseStreamEvent, { type: CallDone['type'] }> | CallDone
+type Carrying<Objects, E = AnyEvent> = E extends unknown
+  ? { [K in keyof E]: K extends keyof Objects ? Objects[K] : E[K] }
+  : never
+
+interface OwnObjects {
+  response: Partial<Response>
+  item: OutputItem | Fields
+  part: OutputPart | api.ResponseContent.ReasoningTextContent | api.ResponseReasoningItem.Summary
+  annotation: UrlCitation | Fields
+  logprobs: unknown[]
+}
+export type Event = Carrying<OwnObjects>
+export type EventType = Event['type']
+/** The fields of an event without its type and number. */
+export type EventFields<T extends EventType> = Omit<Extract<Event, { type: T }>, 'type' | 'sequence_number'>
+
+/** An event with an upstream's own objects. */
+export type ForeignEvent = Carrying<{
+  [K in keyof OwnObjects]: OwnObjects[K] extends unknown[] ? unknown[] : Fields
+}>

@@ -19,18 +19,18 @@ export const PITFALLS: Mutant[] = [
   ]),
   // 7.3 All items have index 0.
   ...faults('proxy/dialects/responses/codec/answer/encode-stream.ts', STREAMS, [
-    'new Draft(type, this.#drafts.length, body',
-    'new Draft(type, 0, body',
+    'new Draft(item, this.#drafts.length)',
+    'new Draft(item, 0)',
   ]),
   // 7.3 The part of a summary is not opened.
   ...faults('proxy/dialects/responses/codec/answer/encode-item-stream.ts', STREAMS, [
-    "this.writer.event(this.#partEvent('added'), { ...this.#place, part: this.#part('') })",
+    "writer.event('response.reasoning_summary_part.added', { ...place, part })",
     '',
   ]),
   // 7.4 Items open without their empty lists.
   ...faults('proxy/dialects/responses/codec/answer/item-draft.ts', STREAMS, [
-    '{ ...this.#fields(), ...this.body, ...skeleton }',
-    '{ ...this.#fields() }',
+    'item: begun(this.item)',
+    'item: { id: this.item.id, type: this.item.type }',
   ]),
   // 7.4 Delta events do not count.
   ...faults('proxy/dialects/responses/codec/answer/answer-events.ts', STREAMS, [

@@ -2,25 +2,23 @@
 import type { ClientView } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { AssistantPart, ModelAnswer } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import { isCut, writeFinish } from './answer-finish.ts'
 import { ResponseWriter } from './answer-object.ts'
 import {
-  callFields,
-  callType,
-  carrierFields,
+  callItem,
   explanationOf,
   inputOf,
   isContent,
-  itemFields,
   linkText,
   lose,
   messageItem,
-  reasoningTexts,
+  reasoningItem,
   wholeItem,
   writeContent,
 } from './encode-item.ts'
 
-export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
+export function encodeAnswer(answer: ModelAnswer, client: ClientView): wire.Response {
   const { parts, finish } = answer
   const explanation = explanationOf(
     finish,
@@ -37,13 +35,11 @@ export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
   return new ResponseWriter(client).finished(writeFinish(finish), items.output, answer)
 }
 
-const CUT = { status: 'incomplete' }
-
 class ItemWriter {
-  readonly output: Fields[] = []
+  readonly output: (wire.OutputItem | Fields)[] = []
   readonly #client: ClientView
-  /** The content of the last item, if that is a message. */
-  #content: unknown[] | undefined
+  /** The last item, if that is a message. */
+  #message: wire.OutputMessage | undefined
 
   constructor(client: ClientView) {
     this.#client = client
@@ -52,23 +48,18 @@ class ItemWriter {
   add(part: AssistantPart): void {
     const index = this.output.length
     if (isContent(part)) {
-      if (this.#content === undefined) {
-        this.#content = []
-        this.output.push({ ...messageItem(index, this.#client), content: this.#content })
+      if (this.#message === undefined) {
+        const message = messageItem(index, this.#client)
+        this.#push(message)
+        this.#message = message
       }
-      this.#content.push(writeContent(part, this.#client))
-      return
-    }
-    if (part.type === 'reasoning') {
-      const texts = reasoningTexts(part.texts, part.raw === true)
-      const carrier = carrierFields(part.carrier, this.#client)
-      const fields = itemFields('reasoning', index, this.#client)
-      this.#push({ summary: [], ...fields, ...texts, ...carrier })
-    } else if (part.type === 'tool-call') {
+      this.#message.content.push(writeContent(part, this.#client))
+    } else if (part.type === 'reasoning') this.#push(reasoningItem(part, index, this.#client))
+    else if (part.type === 'tool-call') {
       if (part.carrier !== undefined) lose(this.#client, 'reasoning.state')
-      const fields = itemFields(callType(part), index, this.#client)
       const input = part.cut ? part.input : inputOf(part.kind, part.input)
-      this.#push({ ...fields, ...callFields(part, input), ...(part.cut && CUT) })
+      const item = callItem(part, input, index, this.#client)
+      this.#push(part.cut ? { ...item, status: 'incomplete' } : item)
     } else {
       const item = wholeItem(part, index, this.#client)
       if (item !== undefined) this.#push(item)
@@ -81,9 +72,8 @@ class ItemWriter {
     if (last !== undefined && 'status' in last) last.status = 'incomplete'
   }
 
-  /** Adds an item other than a message. */
-  #push(item: Fields): void {
-    this.#content = undefined
+  #push(item: wire.OutputItem | Fields): void {
+    this.#message = undefined
     this.output.push(item)
   }
 }
