@@ -38,8 +38,8 @@ export function encodeAnswer(answer: ModelAnswer, client: ClientView): wire.Resp
 class ItemWriter {
   readonly output: (wire.OutputItem | Fields)[] = []
   readonly #client: ClientView
-  /** The last item, if that is a message. */
-  #message: wire.OutputMessage | undefined
+  /** The last item, unless it is one that arrives whole. */
+  #last: wire.DraftItem | undefined
 
   constructor(client: ClientView) {
     this.#client = client
@@ -48,32 +48,31 @@ class ItemWriter {
   add(part: AssistantPart): void {
     const index = this.output.length
     if (isContent(part)) {
-      if (this.#message === undefined) {
-        const message = messageItem(index, this.#client)
-        this.#push(message)
-        this.#message = message
-      }
-      this.#message.content.push(writeContent(part, this.#client))
+      const message =
+        this.#last?.type === 'message' ? this.#last : this.#push(messageItem(index, this.#client))
+      message.content.push(writeContent(part, this.#client))
     } else if (part.type === 'reasoning') this.#push(reasoningItem(part, index, this.#client))
     else if (part.type === 'tool-call') {
       if (part.carrier !== undefined) lose(this.#client, 'reasoning.state')
       const input = part.cut ? part.input : inputOf(part.kind, part.input)
-      const item = callItem(part, input, index, this.#client)
-      this.#push(part.cut ? { ...item, status: 'incomplete' } : item)
+      const item = this.#push(callItem(part, input, index, this.#client))
+      if (part.cut) item.status = 'incomplete'
     } else {
       const item = wholeItem(part, index, this.#client)
-      if (item !== undefined) this.#push(item)
+      if (item === undefined) return
+      this.#last = undefined
+      this.output.push(item)
     }
   }
 
   /** Marks the last item as cut. */
   cut(): void {
-    const last = this.output.at(-1)
-    if (last !== undefined && 'status' in last) last.status = 'incomplete'
+    if (this.#last !== undefined && 'status' in this.#last) this.#last.status = 'incomplete'
   }
 
-  #push(item: wire.OutputItem | Fields): void {
-    this.#message = undefined
+  #push<Item extends wire.DraftItem>(item: Item): Item {
+    this.#last = item
     this.output.push(item)
+    return item
   }
 }

@@ -33,12 +33,12 @@ const PREFIXES = {
 /** The maximum depth of a search's arguments. */
 const MAX_DEPTH = 16
 
-/** `index`: of the item in the output. */
+/** `index`: in all functions here, of the item in the output. */
 function head<T extends wire.OutputItem['type']>(type: T, index: number, client: ClientView) {
   return { id: itemId(PREFIXES[type], client.id, index), type }
 }
 
-/** Without content. `index`: as in all functions here, of the item in the output. */
+/** Without content. */
 export function messageItem(index: number, client: ClientView): wire.OutputMessage {
   return { ...head('message', index, client), status: 'completed', role: 'assistant', content: [] }
 }
@@ -67,7 +67,7 @@ export function refusalContent(text: string): wire.Refusal {
   return { type: 'refusal', refusal: text.toWellFormed() }
 }
 
-/** The chain of thought (`raw`) is `content`, not `summary`. State of another vendor is in an envelope. */
+/** The text is `summary`, or `content` for the chain of thought (`raw`). */
 export function reasoningItem(
   { texts, raw, carrier }: Omit<ReasoningPart, 'type'>,
   index: number,
@@ -84,6 +84,7 @@ export function reasoningItem(
   }
 }
 
+/** State of this dialect unchanged, state of another vendor in an envelope. */
 function stateOf(carrier: Carrier, client: ClientView): string {
   const isOwn = carrier.kind === 'encrypted'
   return isOwn ? carrier.value : client.envelopes.seal(carrier)
