@@ -124,6 +124,7 @@ export type OutputText = With<
   api.ResponseOutputText,
   { annotations: (UrlCitation | Fields)[]; logprobs: unknown[] }
 >
+export type ReasoningText = api.ResponseReasoningItem.Content
 export type UrlCitation = api.ResponseOutputText.URLCitation
 
 // --- Events -----------------------------------------------------------------------------------------------------------
@@ -138,16 +139,26 @@ type Carrying<Objects, E = AnyEvent> = E extends unknown
 interface OwnObjects {
   response: Partial<Response>
   item: OutputItem | Fields
-  part: OutputPart | api.ResponseContent.ReasoningTextContent | api.ResponseReasoningItem.Summary
+  part: OutputPart | ReasoningText | api.ResponseReasoningItem.Summary
   annotation: UrlCitation | Fields
   logprobs: unknown[]
 }
 export type Event = Carrying<OwnObjects>
 export type EventType = Event['type']
 /** The fields of an event without its type and number. */
-export type EventFields<T extends EventType> = Omit<Extract<Event, { type: T }>, 'type' | 'sequence_number'>
+export type EventFields<T extends EventType, E = Event> = Omit<
+  Extract<E, { type: T }>,
+  'type' | 'sequence_number'
+>
 
 /** An event with an upstream's own objects. */
 export type ForeignEvent = Carrying<{
   [K in keyof OwnObjects]: OwnObjects[K] extends unknown[] ? unknown[] : Fields
 }>
+
+// --- Compactions ------------------------------------------------------------------------------------------------------
+
+export type Compacted = With<api.CompactedResponse, { output: (KeptMessage | Fields)[]; usage: Usage }>
+/** A message of the client, with its own role and the fields that strict clients require. */
+export type KeptMessage = Pick<api.ResponseInputMessageItem, 'id' | 'status' | 'type'> & { content: unknown }
+export type Compaction = api.ResponseCompactionItem

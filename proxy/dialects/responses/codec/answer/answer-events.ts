@@ -1,11 +1,11 @@
-/** Writes numbered events. */
 import type * as wire from '../../wire.ts'
 
-export class EventWriter {
+/** Writes numbered events. */
+export class EventWriter<E extends wire.Event | wire.ForeignEvent = wire.Event> {
   #text = ''
   #sequence = 0
 
-  event<T extends wire.EventType>(type: T, fields: wire.EventFields<T>): void {
+  event<T extends E['type']>(type: T, fields: wire.EventFields<T, E>): void {
     this.#text += eventText({ type, sequence_number: this.#sequence++, ...fields })
   }
 
