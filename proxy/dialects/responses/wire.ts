@@ -1,6 +1,7 @@
 /**
- * The objects that Sluice writes in the responses API: the SDK's types, and what Sluice writes beyond them. Types only.
- * Objects that a vendor or a client wrote pass as Fields. A literal beside them in a union needs `satisfies`.
+ * The objects that Sluice writes in the responses API: the SDK's types, and fields that the SDK lacks. Types only.
+ * Fields: an object that passes as its vendor or client wrote it. In a union with Fields, a literal needs `satisfies`,
+ * because every object is Fields.
  */
 import type * as api from 'openai/resources/responses/responses'
 import type { Fields } from '../core/json/value.ts'
@@ -36,7 +37,7 @@ export type ReasoningSettings = Written<NonNullable<api.ResponseCreateParamsBase
 
 export type Tool = FunctionTool | CustomTool | NamespaceTool | SearchTool | WebSearchTool
 export type FunctionTool = Written<api.FunctionTool>
-/** `syntax` is the client's. */
+/** The syntax is the client's own word. */
 export type CustomTool = With<
   api.CustomTool,
   { format?: { type: 'grammar'; syntax: string; definition: string } }
@@ -50,7 +51,7 @@ export type ToolChoice =
   | api.ToolChoiceAllowed
   | api.ToolChoiceFunction
   | api.ToolChoiceCustom
-  /** The SDK knows only the names of the preview. */
+  /** The SDK lists only the names of the preview. */
   | { type: 'web_search' }
 
 export type InputItem =
@@ -61,7 +62,7 @@ export type InputItem =
   | FunctionCallOutput
   | CustomCallOutput
   | Reasoning
-/** The API takes a refusal, too, in a message without an id. Fields: a part that only this dialect has. */
+/** The SDK wants an id in a message with a refusal; the API does not. Fields: a part that only this dialect has. */
 export type Message = With<
   api.EasyInputMessage,
   { type: 'message'; content: string | (InputPart | Refusal | Fields)[] }
@@ -72,21 +73,21 @@ export type SearchCall = Written<api.ResponseInputItem.ToolSearchCall>
 export type FunctionCallOutput = With<api.ResponseInputItem.FunctionCallOutput, { output: CallOutput }>
 export type CustomCallOutput = With<api.ResponseCustomToolCallOutput, { output: CallOutput }>
 export type CallOutput = string | (InputPart | Fields)[]
-/** Without an id from upstreams that give none. */
+/** Some upstreams give no id. */
 export type Reasoning = With<api.ResponseReasoningItem, { id?: string }>
 
 export type InputPart = InputText | InputImage | InputFile
 export type InputText = Written<api.ResponseInputText>
-/** Upstreams have details of their own. */
-export type InputImage = With<api.ResponseInputImage, { detail: string }>
-export type InputFile = Written<api.ResponseInputFile>
+/** Upstreams have levels of their own. */
+type InputImage = With<api.ResponseInputImage, { detail: string }>
+type InputFile = Written<api.ResponseInputFile>
 export type CacheBreakpoint = Pick<InputText, 'prompt_cache_breakpoint'>
 export type Refusal = api.ResponseOutputRefusal
 
 // --- Answers ----------------------------------------------------------------------------------------------------------
 
 export type Response = Pick<api.Response, 'id' | 'created_at' | 'model'> & Outcome
-/** What Sluice determines. The other fields repeat the request (answer-echo.ts), and undefined would erase them. */
+/** The fields that Sluice determines. The others repeat the request (answer-echo.ts); undefined would erase them. */
 export type Outcome = Partial<Ending> & {
   output: (OutputItem | Fields)[]
   completed_at?: number | null
@@ -110,7 +111,7 @@ export type OutputReasoning = Written<api.ResponseReasoningItem>
 export type OutputCall = OutputFunctionCall | OutputCustomCall | OutputSearchCall
 export type OutputFunctionCall = Written<api.ResponseFunctionToolCallItem>
 export type OutputCustomCall = Written<api.ResponseCustomToolCallItem>
-export type OutputSearchCall = Written<api.ResponseToolSearchCall>
+type OutputSearchCall = Written<api.ResponseToolSearchCall>
 export type WebSearchCall = Written<api.ResponseFunctionWebSearch>
 /** Upstreams have words of their own. */
 export type ImageCall = With<
@@ -129,32 +130,31 @@ export type UrlCitation = api.ResponseOutputText.URLCitation
 
 // --- Events -----------------------------------------------------------------------------------------------------------
 
-/** The API's reference has the name, the SDK has not. */
+/** The API's reference lists the name, the SDK does not. */
 type CallDone = api.ResponseFunctionCallArgumentsDoneEvent & { name?: string }
-type AnyEvent = Exclude<api.ResponseStreamEvent, { type: CallDone['type'] }> | CallDone
-type Carrying<Objects, E = AnyEvent> = E extends unknown
+type SdkEvent = Exclude<api.ResponseStreamEvent, { type: CallDone['type'] }> | CallDone
+/** The SDK's events with these objects instead of the SDK's. */
+type Carrying<Objects, E = SdkEvent> = E extends unknown
   ? { [K in keyof E]: K extends keyof Objects ? Objects[K] : E[K] }
   : never
 
-interface OwnObjects {
-  response: Partial<Response>
+export type Event = Carrying<{
+  response: Response
   item: OutputItem | Fields
   part: OutputPart | ReasoningText | api.ResponseReasoningItem.Summary
   annotation: UrlCitation | Fields
   logprobs: unknown[]
-}
-export type Event = Carrying<OwnObjects>
+}>
+/** An event with an upstream's own objects. */
+export type ForeignEvent = Carrying<
+  Record<'response' | 'item' | 'part' | 'annotation', Fields> & { logprobs: unknown[] }
+>
 export type EventType = Event['type']
 /** The fields of an event without its type and number. */
 export type EventFields<T extends EventType, E = Event> = Omit<
   Extract<E, { type: T }>,
   'type' | 'sequence_number'
 >
-
-/** An event with an upstream's own objects. */
-export type ForeignEvent = Carrying<{
-  [K in keyof OwnObjects]: OwnObjects[K] extends unknown[] ? unknown[] : Fields
-}>
 
 // --- Compactions ------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 import type * as wire from '../../wire.ts'
 
 /** Writes numbered events. */
-export class EventWriter<E extends wire.Event | wire.ForeignEvent = wire.Event> {
+export class EventWriter<E extends { type: wire.EventType } = wire.Event> {
   #text = ''
   #sequence = 0
 

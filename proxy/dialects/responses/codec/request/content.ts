@@ -185,7 +185,7 @@ function writePart(part: Exclude<UserPart, HostedPart>, target: Target): wire.In
     case 'image':
       return {
         type: 'input_image',
-        image_url: inlined(part.source) ?? urlOf(part.source),
+        image_url: dataOf(part.source) ?? urlOf(part.source),
         file_id: fileId('image', part, target),
         detail: part.detail ?? 'auto',
         ...writeCache(part, target),
@@ -193,8 +193,8 @@ function writePart(part: Exclude<UserPart, HostedPart>, target: Target): wire.In
     case 'file':
       return {
         type: 'input_file',
-        filename: part.name ?? nameFor(part.source),
-        file_data: inlined(part.source),
+        filename: part.name ?? ('mediaType' in part.source ? fileName(part.source.mediaType) : undefined),
+        file_data: dataOf(part.source),
         file_url: urlOf(part.source),
         file_id: fileId('file', part, target),
         ...writeCache(part, target),
@@ -204,16 +204,12 @@ function writePart(part: Exclude<UserPart, HostedPart>, target: Target): wire.In
   }
 }
 
-function inlined(source: Media): string | undefined {
-  return source.kind === 'data' || source.kind === 'text' ? dataUrl(source) : undefined
-}
-
-function nameFor(source: Media): string | undefined {
-  return source.kind === 'data' || source.kind === 'text' ? fileName(source.mediaType) : undefined
+function dataOf(source: Media): string | undefined {
+  return 'mediaType' in source ? dataUrl(source) : undefined
 }
 
 function urlOf(source: Media): string | undefined {
-  return source.kind === 'url' ? source.url : undefined
+  return 'url' in source ? source.url : undefined
 }
 
 /** Throws GatewayError unsupported_parameter for a file that another vendor stores. */
