@@ -36,7 +36,9 @@ interface KindHealth {
   resources: number
 }
 
-type Kinds = { [Name in KindName]: Reflector<Kept<Specs[Name], Name>>[] }
+/** What is kept of each kind, so that a kept resource of any kind is a union of kinds, not of their parts. */
+type KeptKinds = { [Name in KindName]: Kept<Specs[Name], Name> }
+type Kinds = { [Name in KindName]: Reflector<KeptKinds[Name]>[] }
 
 /** Time until an unreadable Secret is read again. */
 const READ_AGAIN_MS = 500
@@ -174,7 +176,7 @@ export class ClusterSource {
     for (const { key } of changes) this.#options.onSeen?.(`${name}/${key}`)
   }
 
-  #get<Name extends KindName>(name: Name, key: string): Kept<Specs[Name], Name> | undefined {
+  #get<Name extends KindName>(name: Name, key: string): KeptKinds[Name] | undefined {
     for (const reflector of this.#kinds[name]) {
       const kept = reflector.get(key)
       if (kept !== undefined) return kept
