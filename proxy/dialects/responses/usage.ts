@@ -1,6 +1,7 @@
 import { totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
 import { isRecord } from '../core/json/value.ts'
 import { count, isImpossible } from '../core/neutral/token-count.ts'
+import type * as wire from './wire.ts'
 
 /**
  * The `usage` object of a response in disjoint kinds. Undefined if it lacks one of the two totals, because the missing
@@ -52,7 +53,7 @@ function isMade(result: unknown): boolean {
 }
 
 /** In responses, cached tokens are part of the input and reasoning is part of the output. */
-export function writeUsage(usage: Usage): Record<string, unknown> {
+export function writeUsage(usage: Usage): wire.Usage {
   const input = totalInput(usage)
   const { cacheWrite, cacheWriteLong } = usage
   return {
@@ -60,9 +61,8 @@ export function writeUsage(usage: Usage): Record<string, unknown> {
     input_tokens_details: {
       cached_tokens: usage.cachedInput,
       cache_write_tokens: cacheWrite + cacheWriteLong,
-      ...(cacheWriteLong > 0 && {
-        cache_write_tokens_details: { ttl_30m_tokens: cacheWrite, ttl_12h_tokens: cacheWriteLong },
-      }),
+      cache_write_tokens_details:
+        cacheWriteLong > 0 ? { ttl_30m_tokens: cacheWrite, ttl_12h_tokens: cacheWriteLong } : undefined,
     },
     output_tokens: usage.output,
     output_tokens_details: { reasoning_tokens: usage.reasoning },

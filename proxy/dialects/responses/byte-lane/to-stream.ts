@@ -1,5 +1,12 @@
 /** Writes a whole response as a stream, for upstreams that ignore `stream: true`. */
 import { type Fields, isRecord } from '../../core/json/value.ts'
+import { EventWriter } from '../codec/answer/answer-events.ts'
+import { listOf, textOf } from '../codec/answer/decode-item.ts'
+import type * as wire from '../wire.ts'
+
+type Writer = EventWriter<wire.ForeignEvent>
+type Item = Fields & { id: string }
+type Place = { item_id: string; output_index: number }
 
 /** Values that fields have before the end of a response. */
 const IN_PROGRESS = {
@@ -8,117 +15,124 @@ const IN_PROGRESS = {
   completed_at: null,
   incomplete_details: null,
   usage: null,
-}
+} satisfies { [K in keyof wire.Outcome]: unknown }
+
+const NO_TEXT: Omit<wire.OutputText, 'type'> = { text: '', annotations: [], logprobs: [] }
 
 /** Undefined if the response nests deeper than JSON.stringify supports. */
 export function toStream(response: Fields, output: Fields[]): Buffer | undefined {
-  const items = output.map((item, i) => (typeof item.id === 'string' ? item : { ...item, id: `item_${i}` }))
+  const items = output.map((item, i) => ({
+    ...item,
+    id: typeof item.id === 'string' ? item.id : `item_${i}`,
+  }))
   const status = response.status === 'incomplete' ? 'incomplete' : 'completed'
   const begun = { ...response, ...IN_PROGRESS }
-  const events: Fields[] = [
-    { type: 'response.created', response: begun },
-    { type: 'response.in_progress', response: begun },
-    ...items.flatMap(itemEvents),
-    { type: `response.${status}`, response: { ...response, status, output: items } },
-  ]
+  const writer: Writer = new EventWriter()
   try {
-    return Buffer.from(events.map(sse).join(''))
+    writer.event('response.created', { response: begun })
+    writer.event('response.in_progress', { response: begun })
+    for (const [index, item] of items.entries()) writeItem(item, index, writer)
+    writer.event(`response.${status}`, { response: { ...response, status, output: items } })
+    return Buffer.from(writer.take())
   } catch (error) {
     if (error instanceof RangeError) return undefined
     throw error
   }
 }
 
-function sse({ type, ...fields }: Fields, sequence: number): string {
-  return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence, ...fields })}\n\n`
+function writeItem(item: Item, index: number, writer: Writer): void {
+  writer.event('response.output_item.added', { output_index: index, item: emptyItem(item) })
+  writeInside(item, { item_id: item.id, output_index: index }, writer)
+  writer.event('response.output_item.done', { output_index: index, item })
 }
 
-function itemEvents(item: Fields, index: number): Fields[] {
-  const at = { item_id: item.id, output_index: index }
-  const { skeleton, inner } = opened(item, at)
-  return [
-    { type: 'response.output_item.added', output_index: index, item: skeleton },
-    ...inner,
-    { type: 'response.output_item.done', output_index: index, item },
-  ]
-}
-
-/** The empty item and the events that fill it. Items of other types arrive whole. */
-function opened(item: Fields, at: Fields): { skeleton: Fields; inner: Fields[] } {
+/** Items of types without events of their own arrive whole. */
+function emptyItem(item: Item): Fields {
   const begun = { ...item, status: 'in_progress' }
   switch (item.type) {
     case 'message':
-      return { skeleton: { ...begun, content: [] }, inner: contentEvents(item.content, at) }
+      return { ...begun, content: [] } satisfies Pick<wire.OutputMessage, 'content'>
     case 'function_call':
-      return {
-        skeleton: { ...begun, arguments: '' },
-        inner: textEvents('response.function_call_arguments', 'arguments', item.arguments, at),
-      }
+      return { ...begun, arguments: '' } satisfies Pick<wire.OutputFunctionCall, 'arguments'>
     case 'custom_tool_call':
-      return {
-        skeleton: { ...begun, input: '' },
-        inner: textEvents('response.custom_tool_call_input', 'input', item.input, at),
-      }
-    case 'reasoning':
-      return {
-        skeleton: { ...item, summary: [], ...(Array.isArray(item.content) && { content: [] }) },
-        inner: [...summaryEvents(item.summary, at), ...contentEvents(item.content, at)],
-      }
+      return { ...begun, input: '' } satisfies Pick<wire.OutputCustomCall, 'input'>
+    case 'reasoning': {
+      const thoughts = Array.isArray(item.content) ? { content: [] } : {}
+      return { ...item, summary: [], ...thoughts } satisfies Pick<wire.OutputReasoning, 'summary' | 'content'>
+    }
     default:
-      return { skeleton: item, inner: [] }
+      return item
   }
 }
 
-/** One delta with the whole text, if there is any, and the `.done` event. */
-function textEvents(type: string, field: string, text: unknown, at: Fields, more: Fields = {}): Fields[] {
-  const whole = typeof text === 'string' ? text : ''
-  const done = { type: `${type}.done`, ...at, [field]: whole, ...more }
-  return whole === '' ? [done] : [{ type: `${type}.delta`, ...at, delta: whole, ...more }, done]
+/** The events that fill an item. A text has one delta, or none if it is empty. */
+function writeInside(item: Item, at: Place, writer: Writer): void {
+  if (item.type === 'message') writeContent(item.content, at, writer)
+  else if (item.type === 'reasoning') {
+    writeSummary(item.summary, at, writer)
+    writeContent(item.content, at, writer)
+  } else if (item.type === 'function_call') {
+    const delta = textOf(item.arguments)
+    if (delta !== '') writer.event('response.function_call_arguments.delta', { ...at, delta })
+    writer.event('response.function_call_arguments.done', { ...at, arguments: delta })
+  } else if (item.type === 'custom_tool_call') {
+    const delta = textOf(item.input)
+    if (delta !== '') writer.event('response.custom_tool_call_input.delta', { ...at, delta })
+    writer.event('response.custom_tool_call_input.done', { ...at, input: delta })
+  }
 }
 
-function contentEvents(content: unknown, item: Fields): Fields[] {
-  return partsOf(content).flatMap((part, i) => {
+function writeContent(content: unknown, item: Place, writer: Writer): void {
+  for (const [i, part] of partsOf(content)) {
     const at = { ...item, content_index: i }
-    return [
-      { type: 'response.content_part.added', ...at, part: emptied(part) },
-      ...partEvents(part, at),
-      { type: 'response.content_part.done', ...at, part },
-    ]
-  })
+    writer.event('response.content_part.added', { ...at, part: emptyPart(part) })
+    writePart(part, at, writer)
+    writer.event('response.content_part.done', { ...at, part })
+  }
 }
 
-function emptied(part: Fields): Fields {
-  if (part.type === 'output_text') return { ...part, text: '', annotations: [], logprobs: [] }
-  if (part.type === 'refusal') return { ...part, refusal: '' }
-  return part.type === 'reasoning_text' ? { ...part, text: '' } : part
+function emptyPart(part: Fields): Fields {
+  switch (part.type) {
+    case 'output_text':
+      return { ...part, ...NO_TEXT }
+    case 'refusal':
+      return { ...part, refusal: '' } satisfies Omit<wire.Refusal, 'type'>
+    case 'reasoning_text':
+      return { ...part, text: '' } satisfies Omit<wire.ReasoningText, 'type'>
+    default:
+      return part
+  }
 }
 
-function partEvents(part: Fields, at: Fields): Fields[] {
-  if (part.type === 'refusal') return textEvents('response.refusal', 'refusal', part.refusal, at)
-  if (part.type === 'reasoning_text') return textEvents('response.reasoning_text', 'text', part.text, at)
-  if (part.type !== 'output_text') return []
-  const logprobs = Array.isArray(part.logprobs) ? part.logprobs : []
-  const texts = textEvents('response.output_text', 'text', part.text, at, { logprobs })
-  const annotations = partsOf(part.annotations).map((annotation, i) => ({
-    type: 'response.output_text.annotation.added',
-    ...at,
-    annotation_index: i,
-    annotation,
-  }))
-  return [...texts.slice(0, -1), ...annotations, ...texts.slice(-1)]
+function writePart(part: Fields, at: Place & { content_index: number }, writer: Writer): void {
+  const text = textOf(part.text)
+  if (part.type === 'refusal') {
+    const delta = textOf(part.refusal)
+    if (delta !== '') writer.event('response.refusal.delta', { ...at, delta })
+    writer.event('response.refusal.done', { ...at, refusal: delta })
+  } else if (part.type === 'reasoning_text') {
+    if (text !== '') writer.event('response.reasoning_text.delta', { ...at, delta: text })
+    writer.event('response.reasoning_text.done', { ...at, text })
+  } else if (part.type === 'output_text') {
+    const logprobs = listOf(part.logprobs)
+    if (text !== '') writer.event('response.output_text.delta', { ...at, delta: text, logprobs })
+    for (const [i, annotation] of partsOf(part.annotations))
+      writer.event('response.output_text.annotation.added', { ...at, annotation_index: i, annotation })
+    writer.event('response.output_text.done', { ...at, text, logprobs })
+  }
 }
 
-function summaryEvents(summary: unknown, item: Fields): Fields[] {
-  return partsOf(summary).flatMap((part, i) => {
+function writeSummary(summary: unknown, item: Place, writer: Writer): void {
+  for (const [i, part] of partsOf(summary)) {
     const at = { ...item, summary_index: i }
-    return [
-      { type: 'response.reasoning_summary_part.added', ...at, part: { ...part, text: '' } },
-      ...textEvents('response.reasoning_summary_text', 'text', part.text, at),
-      { type: 'response.reasoning_summary_part.done', ...at, part },
-    ]
-  })
+    const text = textOf(part.text)
+    writer.event('response.reasoning_summary_part.added', { ...at, part: { ...part, text: '' } })
+    if (text !== '') writer.event('response.reasoning_summary_text.delta', { ...at, delta: text })
+    writer.event('response.reasoning_summary_text.done', { ...at, text })
+    writer.event('response.reasoning_summary_part.done', { ...at, part })
+  }
 }
 
-function partsOf(list: unknown): Fields[] {
-  return Array.isArray(list) ? list.filter(isRecord) : []
+function partsOf(list: unknown) {
+  return listOf(list).filter(isRecord).entries()
 }

@@ -12,6 +12,7 @@ import { itemId } from '../../core/neutral/ids.ts'
 import type { ModelAnswer } from '../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { readUsage, writeUsage } from '../usage.ts'
+import type * as wire from '../wire.ts'
 import { isCompacted, NO_COMPACTION } from './native.ts'
 
 /** Reads the answer of an upstream with this endpoint. */
@@ -41,7 +42,10 @@ function deliveredOf(output: unknown[]): Delivered {
 }
 
 /** The compaction is the only part of `parts` (emulated.ts). */
-export function encodeAnswer({ parts, usage }: ModelAnswer, { id, created, parsed }: ClientView): object {
+export function encodeAnswer(
+  { parts, usage }: ModelAnswer,
+  { id, created, parsed }: ClientView,
+): wire.Compacted {
   const items = parts.flatMap((part) => (part.type === 'hosted' ? [part.item] : []))
   return {
     id: `resp_${id}`,
@@ -53,7 +57,7 @@ export function encodeAnswer({ parts, usage }: ModelAnswer, { id, created, parse
 }
 
 /** The client's messages, with the fields that strict clients require: an id, a status and a list of parts. */
-function userMessages(request: ParsedRequest, answerId: string): Fields[] {
+function userMessages(request: ParsedRequest, answerId: string): wire.KeptMessage[] {
   const { input } = bodyOf(request)
   if (typeof input === 'string')
     return [userMessage({ role: 'user', content: input }, itemId('msg', answerId, 0))]
@@ -65,8 +69,9 @@ function isUserMessage(item: unknown): item is Fields {
   return isRecord(item) && item.role === 'user' && (item.type ?? 'message') === 'message'
 }
 
-function userMessage(item: Fields, id: string): Fields {
+function userMessage(item: Fields, id: string): wire.KeptMessage {
   const { content } = item
-  const parts = typeof content === 'string' ? [{ type: 'input_text', text: content }] : content
+  const parts =
+    typeof content === 'string' ? [{ type: 'input_text', text: content } satisfies wire.InputText] : content
   return { id, status: 'completed', ...item, type: 'message', content: parts }
 }

@@ -9,6 +9,7 @@ import type { ClientView, Emulation, StreamEncoder } from '../../core/codec.ts'
 import { itemId } from '../../core/neutral/ids.ts'
 import type { HostedPart, ModelAnswer, ModelRequest, StreamPart } from '../../core/neutral/types.ts'
 import { unfold } from '../../core/neutral/unfold.ts'
+import type * as wire from '../wire.ts'
 import { INSTRUCTION } from './prompts.ts'
 
 /** Undefined for a request that is not a compaction. */
@@ -116,9 +117,9 @@ export class CompactingEncoder implements StreamEncoder {
 }
 
 function compaction(summary: string, { id, envelopes }: Owner): HostedPart {
-  const type = 'compaction'
+  const type = 'compaction' as const
   const sealed = envelopes.seal({ dialect: 'responses', kind: 'compaction', value: summary })
-  const item = { id: itemId('cmp', id, 0), type, encrypted_content: sealed }
+  const item = { id: itemId('cmp', id, 0), type, encrypted_content: sealed } satisfies wire.Compaction
   return { type: 'hosted', dialect: 'responses', name: type, item }
 }
 

@@ -7,6 +7,7 @@ import { cut } from '../../core/json/splice.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { keptItems } from '../chains/input.ts'
+import type * as wire from '../wire.ts'
 import { INSTRUCTION } from './prompts.ts'
 
 /** Fields that are replaced here, or that shape an answer. */
@@ -30,7 +31,8 @@ const LEFT_OUT = new Set([
 export function emulate(request: ParsedRequest, model: string, changes: readonly Change[]): Buffer {
   const body = cut(request.body, cutsOf(request.body, changes))
   const members = scanObject(body)
-  const instruction = { type: 'message', role: 'user', content: [{ type: 'input_text', text: INSTRUCTION }] }
+  const text: wire.InputText = { type: 'input_text', text: INSTRUCTION }
+  const instruction: wire.Message = { type: 'message', role: 'user', content: [text] }
   const items = [...keptItems({ body }), JSON.stringify(instruction)]
   const tools = hasTools(body) ? ',"tool_choice":"none"' : ''
   const written = `"model":${JSON.stringify(model)},"input":[${items.join(',')}],"store":false${tools}`

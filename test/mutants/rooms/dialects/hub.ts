@@ -188,7 +188,7 @@ export const HUB: Mutant[] = [
   ...faults(
     'proxy/dialects/responses/codec/request/encode-request.ts',
     'test/conformance/dialects/losses.test.ts',
-    ['request.maxOutputTokens < MIN_OUTPUT_TOKENS', 'request.maxOutputTokens < 1'],
+    ['maxOutputTokens < MIN_OUTPUT_TOKENS', 'maxOutputTokens < 1'],
   ),
   ...faults(
     'proxy/dialects/responses/codec/request/decode-input.ts',

@@ -19,18 +19,18 @@ export const PITFALLS: Mutant[] = [
   ]),
   // 7.3 All items have index 0.
   ...faults('proxy/dialects/responses/codec/answer/encode-stream.ts', STREAMS, [
-    'new Draft(type, this.#drafts.length, body',
-    'new Draft(type, 0, body',
+    'new Draft(item, this.#drafts.length)',
+    'new Draft(item, 0)',
   ]),
   // 7.3 The part of a summary is not opened.
   ...faults('proxy/dialects/responses/codec/answer/encode-item-stream.ts', STREAMS, [
-    "this.writer.event(this.#partEvent('added'), { ...this.#place, part: this.#part('') })",
+    "writer.event('response.reasoning_summary_part.added', { ...place, part })",
     '',
   ]),
   // 7.4 Items open without their empty lists.
   ...faults('proxy/dialects/responses/codec/answer/item-draft.ts', STREAMS, [
-    '{ ...this.#fields(), ...this.body, ...skeleton }',
-    '{ ...this.#fields() }',
+    'item: begun(this.item)',
+    'item: { id: this.item.id, type: this.item.type }',
   ]),
   // 7.4 Delta events do not count.
   ...faults('proxy/dialects/responses/codec/answer/answer-events.ts', STREAMS, [
@@ -169,8 +169,8 @@ export const PITFALLS: Mutant[] = [
   ]),
   // 7.19 Items of another vendor bring their ids, and our own have no prefix.
   ...faults('proxy/dialects/responses/codec/request/encode-input.ts', HISTORY, [
-    'const base = { call_id: callId, name',
-    'const base = { id: callId, call_id: callId, name',
+    "{ type: 'function_call', call_id",
+    "{ type: 'function_call', id: callId, call_id",
   ]),
   ...faults('proxy/dialects/responses/codec/answer/encode-item.ts', TRANSPORT, [
     "function_call: 'fc'",
@@ -188,8 +188,8 @@ export const PITFALLS: Mutant[] = [
     "const free = thinking?.type !== 'enabled'",
   ]),
   ...faults('proxy/dialects/responses/codec/request/encode-request.ts', REQUESTS, [
-    'if (target.features.sampling !== false) {',
-    'if (true) {',
+    'if (target.features.sampling !== false) return',
+    'if (true) return',
   ]),
   // 7.21 The client's betas are lost, and a version is missing.
   ...faults('proxy/dialects/messages/byte-lane/headers.ts', REQUESTS, [

@@ -14,7 +14,7 @@ export const RESPONSES: Mutant[] = [
   ...faults(
     'proxy/dialects/responses/byte-lane/to-stream.ts',
     'proxy/dialects/responses/byte-lane/answer.test.ts',
-    ["typeof item.id === 'string' ? item :", 'true ? item :'],
+    ["typeof item.id === 'string' ? item.id :", 'true ? item.id :'],
   ),
   // Cache writes are billed twice.
   ...faults('proxy/dialects/responses/usage.ts', 'proxy/dialects/responses/usage.test.ts', [

@@ -2,6 +2,7 @@
 
 import { isRecord } from '../../../core/json/value.ts'
 import type { Finish } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 
 /** Reasons for which the model stopped by itself or was stopped, rather than being cut off. */
 const STOPPING_REASONS = ['max_messages', 'steered']
@@ -28,7 +29,7 @@ function incompleteFinish(details: unknown): Finish {
 }
 
 /** `status` and `incomplete_details`. */
-export function writeFinish(finish: Finish): Record<string, unknown> {
+export function writeFinish(finish: Finish): wire.Ending {
   const reason = incompleteReason(finish)
   if (reason === undefined) return { status: 'completed', incomplete_details: null }
   return { status: 'incomplete', incomplete_details: { reason } }
@@ -39,7 +40,7 @@ export function isCut(finish: Finish): boolean {
   return incompleteReason(finish) !== undefined
 }
 
-function incompleteReason({ reason }: Finish): string | undefined {
+function incompleteReason({ reason }: Finish): 'max_output_tokens' | 'content_filter' | undefined {
   if (reason === 'length') return 'max_output_tokens'
   return reason === 'content-filter' ? 'content_filter' : undefined
 }

@@ -3,6 +3,7 @@ import { type Usage, zeroUsage } from '../../../../../contract/usage.ts'
 import type { ClientView } from '../../../core/codec.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
+import type * as wire from '../../wire.ts'
 
 /** Facts that an upstream sends before the first token. */
 interface Head {
@@ -39,30 +40,26 @@ export class ResponseWriter {
     this.#client = client
   }
 
-  inProgress(): Record<string, unknown> {
+  inProgress(): wire.Response {
     return this.#response({ status: 'in_progress', output: [] })
   }
 
-  /** `ending`: status and incomplete_details. */
-  finished(
-    ending: Record<string, unknown>,
-    output: object[],
-    { usage, tier }: Tail,
-  ): Record<string, unknown> {
+  finished(ending: wire.Ending, output: wire.Response['output'], { usage, tier }: Tail): wire.Response {
+    const served: Pick<wire.Outcome, 'service_tier'> = tier === undefined ? {} : { service_tier: tier }
     return this.#response({
       completed_at: ending.status === 'completed' ? this.#client.created : null,
       usage: writeUsage(usage ?? zeroUsage()),
       ...ending,
-      ...(tier !== undefined && { service_tier: tier }),
+      ...served,
       output,
     })
   }
 
-  failed(error: { code: string; message: string }, output: object[]): Record<string, unknown> {
+  failed(error: { code: string; message: string }, output: wire.Response['output']): wire.Response {
     return this.#response({ status: 'failed', error, output })
   }
 
-  #response(changing: Record<string, unknown>): Record<string, unknown> {
+  #response(changing: wire.Outcome): wire.Response {
     return {
       ...this.#client.echo,
       ...changing,

@@ -322,6 +322,11 @@ describe('finish', () => {
     })
   })
 
+  test('an image stays complete when the answer is cut after it', () => {
+    const image = { type: 'image', source: { kind: 'data', mediaType: 'image/png', base64: 'AAAA' } } as const
+    expect(outputOf([image], { reason: 'length' })).toMatchObject([{ status: 'completed', result: 'AAAA' }])
+  })
+
   test('an explanation becomes a refusal if the answer has none', () => {
     const finish: Finish = { reason: 'content-filter', explanation: 'Not this.' }
     expect(outputOf([{ type: 'text', text: 'a' }], finish)).toMatchObject([

@@ -2,25 +2,23 @@
 import type { ClientView } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { AssistantPart, ModelAnswer } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import { isCut, writeFinish } from './answer-finish.ts'
 import { ResponseWriter } from './answer-object.ts'
 import {
-  callFields,
-  callType,
-  carrierFields,
+  callItem,
   explanationOf,
   inputOf,
   isContent,
-  itemFields,
   linkText,
   lose,
   messageItem,
-  reasoningTexts,
+  reasoningItem,
   wholeItem,
   writeContent,
 } from './encode-item.ts'
 
-export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
+export function encodeAnswer(answer: ModelAnswer, client: ClientView): wire.Response {
   const { parts, finish } = answer
   const explanation = explanationOf(
     finish,
@@ -37,13 +35,11 @@ export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
   return new ResponseWriter(client).finished(writeFinish(finish), items.output, answer)
 }
 
-const CUT = { status: 'incomplete' }
-
 class ItemWriter {
-  readonly output: Fields[] = []
+  readonly output: (wire.OutputItem | Fields)[] = []
   readonly #client: ClientView
-  /** The content of the last item, if that is a message. */
-  #content: unknown[] | undefined
+  /** The last item, unless it is one that arrives whole. */
+  #last: wire.DraftItem | undefined
 
   constructor(client: ClientView) {
     this.#client = client
@@ -52,38 +48,31 @@ class ItemWriter {
   add(part: AssistantPart): void {
     const index = this.output.length
     if (isContent(part)) {
-      if (this.#content === undefined) {
-        this.#content = []
-        this.output.push({ ...messageItem(index, this.#client), content: this.#content })
-      }
-      this.#content.push(writeContent(part, this.#client))
-      return
-    }
-    if (part.type === 'reasoning') {
-      const texts = reasoningTexts(part.texts, part.raw === true)
-      const carrier = carrierFields(part.carrier, this.#client)
-      const fields = itemFields('reasoning', index, this.#client)
-      this.#push({ summary: [], ...fields, ...texts, ...carrier })
-    } else if (part.type === 'tool-call') {
+      const message =
+        this.#last?.type === 'message' ? this.#last : this.#push(messageItem(index, this.#client))
+      message.content.push(writeContent(part, this.#client))
+    } else if (part.type === 'reasoning') this.#push(reasoningItem(part, index, this.#client))
+    else if (part.type === 'tool-call') {
       if (part.carrier !== undefined) lose(this.#client, 'reasoning.state')
-      const fields = itemFields(callType(part), index, this.#client)
       const input = part.cut ? part.input : inputOf(part.kind, part.input)
-      this.#push({ ...fields, ...callFields(part, input), ...(part.cut && CUT) })
+      const item = this.#push(callItem(part, input, index, this.#client))
+      if (part.cut) item.status = 'incomplete'
     } else {
       const item = wholeItem(part, index, this.#client)
-      if (item !== undefined) this.#push(item)
+      if (item === undefined) return
+      this.#last = undefined
+      this.output.push(item)
     }
   }
 
   /** Marks the last item as cut. */
   cut(): void {
-    const last = this.output.at(-1)
-    if (last !== undefined && 'status' in last) last.status = 'incomplete'
+    if (this.#last !== undefined && 'status' in this.#last) this.#last.status = 'incomplete'
   }
 
-  /** Adds an item other than a message. */
-  #push(item: Fields): void {
-    this.#content = undefined
+  #push<Item extends wire.DraftItem>(item: Item): Item {
+    this.#last = item
     this.output.push(item)
+    return item
   }
 }

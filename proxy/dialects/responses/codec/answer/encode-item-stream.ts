@@ -1,21 +1,19 @@
 /** Writes the events of one part of an answer and adds the part to its item. */
 import type { ClientView } from '../../../core/codec.ts'
-import type { Fields } from '../../../core/json/value.ts'
 import type { Annotation, Carrier } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import { deltaHead, type EventWriter } from './answer-events.ts'
 import {
-  callFields,
-  carrierFields,
+  type Call,
+  callItem,
   inputOf,
   lose,
-  reasoningTexts,
+  reasoningItem,
   refusalContent,
   textContent,
 } from './encode-item.ts'
 import { writeAnnotation } from './item-annotations.ts'
 import type { Draft } from './item-draft.ts'
-
-type Call = Parameters<typeof callFields>[0]
 
 export interface PartWriter {
   readonly draft: Draft
@@ -26,14 +24,14 @@ export interface PartWriter {
   end(carrier: Carrier | undefined): void
 }
 
-abstract class BaseWriter implements PartWriter {
-  readonly draft: Draft
+abstract class BaseWriter<Item extends wire.DraftItem> implements PartWriter {
+  readonly draft: Draft<Item>
   protected readonly writer: EventWriter
   protected readonly client: ClientView
   /** The first half of a surrogate pair, until the next delta brings the other half. */
   #half = ''
 
-  constructor(draft: Draft, writer: EventWriter, client: ClientView) {
+  constructor(draft: Draft<Item>, writer: EventWriter, client: ClientView) {
     this.draft = draft
     this.writer = writer
     this.client = client
@@ -67,22 +65,22 @@ abstract class BaseWriter implements PartWriter {
 }
 
 /** Writes a content part of a message: text or a refusal. */
-export class ContentWriter extends BaseWriter {
+export class ContentWriter extends BaseWriter<wire.OutputMessage> {
   readonly #isText: boolean
-  readonly #place: Fields
+  readonly #place: { item_id: string; output_index: number; content_index: number }
   readonly #head: string
   #text = ''
   readonly #logprobs: unknown[] = []
-  readonly #annotations: Fields[] = []
+  readonly #annotations: wire.OutputText['annotations'] = []
 
-  constructor(draft: Draft, writer: EventWriter, client: ClientView, isText: boolean) {
+  constructor(draft: Draft<wire.OutputMessage>, writer: EventWriter, client: ClientView, isText: boolean) {
     super(draft, writer, client)
     this.#isText = isText
-    this.#place = { ...draft.place, content_index: draft.contents++ }
+    const part = this.#part()
+    this.#place = { ...draft.place, content_index: draft.item.content.push(part) - 1 }
     this.#head = isText
       ? deltaHead('response.output_text.delta', { ...this.#place, logprobs: [] })
       : deltaHead('response.refusal.delta', this.#place)
-    const part = isText ? textContent('', [], []) : refusalContent('')
     writer.event('response.content_part.added', { ...this.#place, part })
   }
 
@@ -112,26 +110,31 @@ export class ContentWriter extends BaseWriter {
 
   protected close(): void {
     const text = this.#text
-    const part = this.#isText ? textContent(text, this.#annotations, this.#logprobs) : refusalContent(text)
+    const part = this.#part()
     if (this.#isText) {
       this.writer.event('response.output_text.done', { ...this.#place, text, logprobs: this.#logprobs })
     } else {
       this.writer.event('response.refusal.done', { ...this.#place, refusal: text })
     }
     this.writer.event('response.content_part.done', { ...this.#place, part })
-    addContent(this.draft, Number(this.#place.content_index), part)
+    this.draft.item.content[this.#place.content_index] = part
+  }
+
+  #part(): wire.OutputPart {
+    return this.#isText
+      ? textContent(this.#text, this.#annotations, this.#logprobs)
+      : refusalContent(this.#text)
   }
 }
 
 /** Writes reasoning paragraph by paragraph. `raw`: the chain of thought, not a summary. */
-export class ReasoningWriter extends BaseWriter {
+export class ReasoningWriter extends BaseWriter<wire.OutputReasoning> {
   readonly #raw: boolean
   readonly #texts: string[] = []
-  #place: Fields = {}
   #head = ''
   #text = ''
 
-  constructor(draft: Draft, writer: EventWriter, client: ClientView, raw: boolean) {
+  constructor(draft: Draft<wire.OutputReasoning>, writer: EventWriter, client: ClientView, raw: boolean) {
     super(draft, writer, client)
     this.#raw = raw
   }
@@ -144,55 +147,55 @@ export class ReasoningWriter extends BaseWriter {
 
   #next(): void {
     if (this.#head !== '') this.#endParagraph()
+    const { writer, draft } = this
     const index = this.#texts.length
-    const place = this.draft.place
-    this.#place = this.#raw ? { ...place, content_index: index } : { ...place, summary_index: index }
-    this.#head = deltaHead(this.#event('delta'), this.#place)
-    this.writer.event(this.#partEvent('added'), { ...this.#place, part: this.#part('') })
+    if (this.#raw) {
+      const place = { ...draft.place, content_index: index }
+      this.#head = deltaHead('response.reasoning_text.delta', place)
+      writer.event('response.content_part.added', { ...place, part: { type: 'reasoning_text', text: '' } })
+    } else {
+      const place = { ...draft.place, summary_index: index }
+      const part = { type: 'summary_text', text: '' } as const
+      this.#head = deltaHead('response.reasoning_summary_text.delta', place)
+      writer.event('response.reasoning_summary_part.added', { ...place, part })
+    }
   }
 
   #endParagraph(): void {
+    const { writer, draft } = this
     const text = this.#text
     this.#text = ''
-    this.#texts.push(text)
-    this.writer.event(this.#event('done'), { ...this.#place, text })
-    this.writer.event(this.#partEvent('done'), { ...this.#place, part: this.#part(text) })
-  }
-
-  #event(suffix: string): string {
-    return this.#raw ? `response.reasoning_text.${suffix}` : `response.reasoning_summary_text.${suffix}`
-  }
-
-  #partEvent(suffix: string): string {
-    return this.#raw ? `response.content_part.${suffix}` : `response.reasoning_summary_part.${suffix}`
-  }
-
-  #part(text: string): Fields {
-    return { type: this.#raw ? 'reasoning_text' : 'summary_text', text }
+    const index = this.#texts.push(text) - 1
+    if (this.#raw) {
+      const place = { ...draft.place, content_index: index }
+      writer.event('response.reasoning_text.done', { ...place, text })
+      writer.event('response.content_part.done', { ...place, part: { type: 'reasoning_text', text } })
+    } else {
+      const place = { ...draft.place, summary_index: index }
+      writer.event('response.reasoning_summary_text.done', { ...place, text })
+      writer.event('response.reasoning_summary_part.done', { ...place, part: { type: 'summary_text', text } })
+    }
   }
 
   protected close(carrier: Carrier | undefined): void {
     if (this.#head !== '') this.#endParagraph()
-    Object.assign(
-      this.draft.body,
-      reasoningTexts(this.#texts, this.#raw),
-      carrierFields(carrier, this.client),
-    )
+    const part = { texts: this.#texts, raw: this.#raw, ...(carrier && { carrier }) }
+    this.draft.item = reasoningItem(part, this.draft.index, this.client)
   }
 }
 
-export class CallWriter extends BaseWriter {
+export class CallWriter extends BaseWriter<wire.OutputCall> {
   readonly #call: Call
-  readonly #events: string
   readonly #head: string
   #input = ''
 
-  constructor(draft: Draft, writer: EventWriter, client: ClientView, call: Call) {
+  constructor(draft: Draft<wire.OutputCall>, writer: EventWriter, client: ClientView, call: Call) {
     super(draft, writer, client)
     this.#call = call
-    this.#events =
-      call.kind === 'custom' ? 'response.custom_tool_call_input' : 'response.function_call_arguments'
-    this.#head = deltaHead(`${this.#events}.delta`, draft.place)
+    this.#head =
+      call.kind === 'custom'
+        ? deltaHead('response.custom_tool_call_input.delta', draft.place)
+        : deltaHead('response.function_call_arguments.delta', draft.place)
   }
 
   protected write(text: string): void {
@@ -202,25 +205,23 @@ export class CallWriter extends BaseWriter {
 
   protected close(carrier: Carrier | undefined): void {
     if (carrier !== undefined) lose(this.client, 'reasoning.state')
+    const { draft, client, writer } = this
     const { kind, name } = this.#call
-    if (this.draft.cut) {
-      Object.assign(this.draft.body, callFields(this.#call, this.#input))
-      return
-    }
-    const input = inputOf(kind, this.#input)
-    if (input !== this.#input) this.writer.delta(this.#head, input)
-    const whole = kind === 'custom' ? { input } : { name, arguments: input }
-    this.writer.event(`${this.#events}.done`, { ...this.draft.place, ...whole })
-    Object.assign(this.draft.body, callFields(this.#call, input))
+    const input = draft.cut ? this.#input : inputOf(kind, this.#input)
+    draft.item = callItem(this.#call, input, draft.index, client)
+    if (draft.cut) return
+    if (input !== this.#input) writer.delta(this.#head, input)
+    if (kind === 'custom') writer.event('response.custom_tool_call_input.done', { ...draft.place, input })
+    else writer.event('response.function_call_arguments.done', { ...draft.place, name, arguments: input })
   }
 }
 
 /** Writes a search for tools. It has no events for its arguments; only the finished item contains them. */
-export class SearchWriter extends BaseWriter {
+export class SearchWriter extends BaseWriter<wire.OutputCall> {
   readonly #call: Call
   #input = ''
 
-  constructor(draft: Draft, writer: EventWriter, client: ClientView, call: Call) {
+  constructor(draft: Draft<wire.OutputCall>, writer: EventWriter, client: ClientView, call: Call) {
     super(draft, writer, client)
     this.#call = call
   }
@@ -231,14 +232,8 @@ export class SearchWriter extends BaseWriter {
 
   protected close(carrier: Carrier | undefined): void {
     if (carrier !== undefined) lose(this.client, 'reasoning.state')
-    Object.assign(this.draft.body, callFields(this.#call, this.#input))
+    this.draft.item = callItem(this.#call, this.#input, this.draft.index, this.client)
   }
-}
-
-function addContent(draft: Draft, index: number, part: Fields): void {
-  const content: unknown[] = Array.isArray(draft.body.content) ? draft.body.content : []
-  content[index] = part
-  draft.body.content = content
 }
 
 function isHighSurrogate(code: number): boolean {

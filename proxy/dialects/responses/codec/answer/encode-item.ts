@@ -5,20 +5,22 @@ import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { itemId } from '../../../core/neutral/ids.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownImage } from '../../../core/neutral/media.ts'
-import type { AssistantPart, Carrier, Finish, Making } from '../../../core/neutral/types.ts'
+import type {
+  AssistantPart,
+  Carrier,
+  Finish,
+  ReasoningPart,
+  ToolCallPart,
+} from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import { writeAnnotation } from './item-annotations.ts'
 
-type Call = Pick<
-  Extract<AssistantPart, { type: 'tool-call' }>,
-  'callId' | 'name' | 'namespace' | 'kind' | 'search'
->
+export type Call = Pick<ToolCallPart, 'callId' | 'name' | 'namespace' | 'kind' | 'search'>
 /** Parts that belong in a message. */
 type ContentPart = Extract<AssistantPart, { type: 'text' | 'refusal' }>
 
-/** Types of items that have a status. */
-const WITH_STATUS = ['message', 'function_call', 'custom_tool_call', 'tool_search_call']
 /** Prefixes of item ids. */
-const PREFIXES: Record<string, string> = {
+const PREFIXES = {
   message: 'msg',
   reasoning: 'rs',
   function_call: 'fc',
@@ -26,30 +28,26 @@ const PREFIXES: Record<string, string> = {
   tool_search_call: 'tsc',
   web_search_call: 'ws',
   image_generation_call: 'ig',
-}
+} satisfies Record<wire.OutputItem['type'], string>
 
 /** The maximum depth of a search's arguments. */
 const MAX_DEPTH = 16
 
-/** `index`: of the item in the output. */
-export function itemFields(type: string, index: number, client: ClientView): Fields {
-  const id = itemId(prefixOf(type), client.id, index)
-  return WITH_STATUS.includes(type) ? { id, type, status: 'completed' } : { id, type }
+/** `index`: in all functions here, of the item in the output. */
+function head<T extends wire.OutputItem['type']>(type: T, index: number, client: ClientView) {
+  return { id: itemId(PREFIXES[type], client.id, index), type }
 }
 
-function prefixOf(type: string): string {
-  return (Object.hasOwn(PREFIXES, type) ? PREFIXES[type] : undefined) ?? 'item'
-}
-
-export function messageItem(index: number, client: ClientView): Fields {
-  return { ...itemFields('message', index, client), role: 'assistant' }
+/** Without content. */
+export function messageItem(index: number, client: ClientView): wire.OutputMessage {
+  return { ...head('message', index, client), status: 'completed', role: 'assistant', content: [] }
 }
 
 export function isContent(part: AssistantPart): part is ContentPart {
   return part.type === 'text' || part.type === 'refusal'
 }
 
-export function writeContent(part: ContentPart, client: ClientView): Fields {
+export function writeContent(part: ContentPart, client: ClientView): wire.OutputPart {
   if (part.type === 'refusal') return refusalContent(part.text)
   const annotations = (part.annotations ?? []).map((annotation) => writeAnnotation(annotation))
   const known = annotations.filter((annotation) => annotation !== undefined)
@@ -57,37 +55,57 @@ export function writeContent(part: ContentPart, client: ClientView): Fields {
   return textContent(part.text, known, part.logprobs ?? [])
 }
 
-export function textContent(text: string, annotations: Fields[], logprobs: unknown[]): Fields {
+export function textContent(
+  text: string,
+  annotations: wire.OutputText['annotations'],
+  logprobs: unknown[],
+): wire.OutputText {
   return { annotations, logprobs, type: 'output_text', text: text.toWellFormed() }
 }
 
-export function refusalContent(text: string): Fields {
+export function refusalContent(text: string): wire.Refusal {
   return { type: 'refusal', refusal: text.toWellFormed() }
 }
 
-/** `summary`, or `content` for the chain of thought (`raw`). */
-export function reasoningTexts(texts: readonly string[], raw: boolean): Fields {
-  if (texts.length === 0) return {}
-  if (raw) return { content: texts.map((text) => ({ type: 'reasoning_text', text: text.toWellFormed() })) }
-  return { summary: texts.map((text) => ({ type: 'summary_text', text: text.toWellFormed() })) }
-}
-
-/** `encrypted_content`: state of this dialect unchanged, state of another vendor in an envelope. */
-export function carrierFields(carrier: Carrier | undefined, client: ClientView): Fields {
-  if (carrier === undefined) return {}
-  const isOwn = carrier.kind === 'encrypted'
-  return { encrypted_content: isOwn ? carrier.value : client.envelopes.seal(carrier) }
-}
-
-export function callFields(call: Call, input: string): Fields {
-  const { callId, name, namespace, kind, search } = call
-  if (search) return { call_id: callId, execution: 'client', arguments: searchArguments(input) }
+/** The text is `summary`, or `content` for the chain of thought (`raw`). */
+export function reasoningItem(
+  { texts, raw, carrier }: Omit<ReasoningPart, 'type'>,
+  index: number,
+  client: ClientView,
+): wire.OutputReasoning {
+  const thoughts = raw === true && texts.length > 0
   return {
-    call_id: callId,
-    name,
-    ...(namespace !== undefined && { namespace }),
-    ...(kind === 'custom' ? { input: input.toWellFormed() } : { arguments: input.toWellFormed() }),
+    ...head('reasoning', index, client),
+    summary: thoughts ? [] : texts.map((text) => ({ type: 'summary_text', text: text.toWellFormed() })),
+    content: thoughts
+      ? texts.map((text) => ({ type: 'reasoning_text', text: text.toWellFormed() }))
+      : undefined,
+    encrypted_content: carrier && stateOf(carrier, client),
   }
+}
+
+/** State of this dialect unchanged, state of another vendor in an envelope. */
+function stateOf(carrier: Carrier, client: ClientView): string {
+  const isOwn = carrier.kind === 'encrypted'
+  return isOwn ? carrier.value : client.envelopes.seal(carrier)
+}
+
+export function callItem(call: Call, input: string, index: number, client: ClientView): wire.OutputCall {
+  const { callId, name, namespace, kind, search } = call
+  const status = 'completed'
+  if (search) {
+    return {
+      ...head('tool_search_call', index, client),
+      status,
+      call_id: callId,
+      execution: 'client',
+      arguments: searchArguments(input),
+    }
+  }
+  const text = input.toWellFormed()
+  return kind === 'custom'
+    ? { ...head('custom_tool_call', index, client), status, call_id: callId, name, namespace, input: text }
+    : { ...head('function_call', index, client), status, call_id: callId, name, namespace, arguments: text }
 }
 
 /** Arguments of functions must be JSON. Empty input means no arguments. */
@@ -108,41 +126,45 @@ function isDeep(value: unknown, room = MAX_DEPTH): boolean {
   return room === 0 || Object.values(value).some((inner) => isDeep(inner, room - 1))
 }
 
-export function callType({ kind, search }: Pick<Call, 'kind' | 'search'>): string {
-  if (search) return 'tool_search_call'
-  return kind === 'custom' ? 'custom_tool_call' : 'function_call'
-}
-
-/** The item of a part that is not in a message. Undefined, and a loss, for a part without an equivalent here. */
-export function wholeItem(part: AssistantPart, index: number, client: ClientView): Fields | undefined {
+/**
+ * The item of a part that is not in a message. Undefined, and a loss, for a part without an equivalent here. Fields: an
+ * item that only this dialect has.
+ */
+export function wholeItem(
+  part: AssistantPart,
+  index: number,
+  client: ClientView,
+): wire.OutputItem | Fields | undefined {
   if (part.type === 'hosted') {
     if (part.dialect === 'responses') return part.item
     const { name, item } = part
     if (part.dialect === 'messages' && name === 'server_tool_use' && item.name === 'web_search') {
       const query = isRecord(item.input) && typeof item.input.query === 'string' ? item.input.query : ''
-      const fields = itemFields('web_search_call', index, client)
-      return { ...fields, status: 'completed', action: { type: 'search', query } }
+      const action = { type: 'search', query } as const
+      return {
+        ...head('web_search_call', index, client),
+        status: 'completed',
+        action,
+      } satisfies wire.WebSearchCall
     }
     lose(client, 'hosted')
     return undefined
   }
   if (part.type === 'image' && part.source.kind === 'data') {
-    const fields = itemFields('image_generation_call', index, client)
-    const { base64 } = part.source
-    return { ...fields, status: 'completed', ...writeMaking(part.made ?? {}), result: base64 }
+    const { revisedPrompt, size, quality, background, format } = part.made ?? {}
+    return {
+      ...head('image_generation_call', index, client),
+      status: 'completed',
+      background,
+      output_format: format,
+      quality,
+      size,
+      revised_prompt: revisedPrompt,
+      result: part.source.base64,
+    } satisfies wire.ImageCall
   }
   if (part.type === 'image' || part.type === 'file' || part.type === 'audio') lose(client, part.type)
   return undefined
-}
-
-function writeMaking({ revisedPrompt, size, quality, background, format }: Making): Fields {
-  return {
-    ...(background !== undefined && { background }),
-    ...(format !== undefined && { output_format: format }),
-    ...(quality !== undefined && { quality }),
-    ...(size !== undefined && { size }),
-    ...(revisedPrompt !== undefined && { revised_prompt: revisedPrompt }),
-  }
 }
 
 /** An image URL as Markdown, because no item can contain one. Undefined for any other part. */

@@ -3,10 +3,11 @@ import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { Carrier, Finish, StreamPart } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import { EventWriter } from './answer-events.ts'
 import { isCut, writeFinish } from './answer-finish.ts'
 import { ResponseWriter } from './answer-object.ts'
-import { callFields, callType, explanationOf, linkText, wholeItem } from './encode-item.ts'
+import { callItem, explanationOf, linkText, messageItem, reasoningItem, wholeItem } from './encode-item.ts'
 import {
   CallWriter,
   ContentWriter,
@@ -14,7 +15,7 @@ import {
   ReasoningWriter,
   SearchWriter,
 } from './encode-item-stream.ts'
-import { Draft } from './item-draft.ts'
+import { begun, Draft } from './item-draft.ts'
 
 type PartOf<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>
 
@@ -27,7 +28,7 @@ class ResponsesEncoder implements StreamEncoder {
   readonly #writer = new EventWriter()
   readonly #parts = new Map<string, PartWriter>()
   readonly #drafts: (Draft | undefined)[] = []
-  readonly #output: Fields[] = []
+  readonly #output: (wire.OutputItem | Fields)[] = []
   /** The newest item. It stays open until another one follows, because the answer may be cut in it. */
   #last: Draft | undefined
   #response: ResponseWriter | undefined
@@ -127,18 +128,18 @@ class ResponsesEncoder implements StreamEncoder {
   #openContent(id: string, isText: boolean): void {
     if (!isText) this.#hasRefusal = true
     const last = this.#last
-    const draft = last?.type === 'message' ? last : this.#add('message', { content: [] }, { content: [] })
+    const draft = isMessage(last) ? last : this.#add(messageItem(this.#drafts.length, this.#client))
     this.#parts.set(id, new ContentWriter(draft, this.#writer, this.#client, isText))
   }
 
   #openReasoning({ id, raw = false }: PartOf<'reasoning-start'>): void {
-    const skeleton = raw ? { summary: [], content: [] } : { summary: [] }
-    const draft = this.#add('reasoning', { summary: [] }, skeleton)
+    const item = reasoningItem({ texts: [] }, this.#drafts.length, this.#client)
+    const draft = this.#add(raw ? { ...item, content: [] } : item)
     this.#parts.set(id, new ReasoningWriter(draft, this.#writer, this.#client, raw))
   }
 
   #openCall({ type: _type, id, ...call }: PartOf<'tool-call-start'>): void {
-    const draft = this.#add(callType(call), {}, callFields(call, ''))
+    const draft = this.#add(callItem(call, '', this.#drafts.length, this.#client))
     const Writer = call.search ? SearchWriter : CallWriter
     this.#parts.set(id, new Writer(draft, this.#writer, this.#client, call))
   }
@@ -156,18 +157,17 @@ class ResponsesEncoder implements StreamEncoder {
     this.#closeLast(false)
     const index = this.#drafts.push(undefined) - 1
     this.#last = undefined
-    const begun = 'status' in item ? { ...item, status: 'in_progress' } : item
-    this.#writer.event('response.output_item.added', { output_index: index, item: begun })
+    this.#writer.event('response.output_item.added', { output_index: index, item: begun(item) })
     this.#writer.event('response.output_item.done', { output_index: index, item })
     this.#output[index] = item
   }
 
-  #add(type: string, body: Fields, skeleton: Fields): Draft {
+  #add<Item extends wire.DraftItem>(item: Item): Draft<Item> {
     this.#closeLast(false)
-    const draft = new Draft(type, this.#drafts.length, body, this.#client)
+    const draft = new Draft(item, this.#drafts.length)
     this.#drafts.push(draft)
     this.#last = draft
-    draft.announce(this.#writer, skeleton)
+    draft.announce(this.#writer)
     return draft
   }
 
@@ -206,4 +206,8 @@ class ResponsesEncoder implements StreamEncoder {
     this.#parts.get('')?.delta(explanation, 0, undefined)
     this.#end('', undefined)
   }
+}
+
+function isMessage(draft: Draft | undefined): draft is Draft<wire.OutputMessage> {
+  return draft?.item.type === 'message'
 }

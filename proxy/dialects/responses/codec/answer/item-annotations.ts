@@ -1,7 +1,8 @@
 /** Annotations of `output_text`, both ways. */
 
-import { isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { Annotation } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 
 const AT = 'output.content.annotations'
 
@@ -21,10 +22,10 @@ export function readAnnotation(value: unknown): Annotation | undefined {
   }
 }
 
-/** Undefined for a kind that only another dialect has. */
-export function writeAnnotation(annotation: Annotation): Record<string, unknown> | undefined {
+/** Undefined for a kind that only another dialect has, Fields for one that only this dialect has. */
+export function writeAnnotation(annotation: Annotation): wire.UrlCitation | Fields | undefined {
   if (annotation.type === 'other')
     return annotation.ext.dialect === 'responses' ? annotation.ext.fields : undefined
   const { url, title = '', start = 0, end = 0 } = annotation
-  return { type: 'url_citation', url, title, start_index: start, end_index: end }
+  return { type: 'url_citation', url, title, start_index: start, end_index: end } satisfies wire.UrlCitation
 }

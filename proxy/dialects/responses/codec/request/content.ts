@@ -16,16 +16,15 @@ import type {
   Names,
   RefusalPart,
   TextPart,
+  UserPart,
 } from '../../../core/neutral/types.ts'
 import { cacheBreakpoint, fileName, lifetimeOf } from '../../../openai/fields.ts'
+import type * as wire from '../../wire.ts'
 import { readAnnotation } from '../answer/item-annotations.ts'
 import * as schema from './schema.ts'
 import { type Target, unsupported } from './target.ts'
 
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart | HostedPart
-
-/** Who wrote a text part; this decides its type. */
-type Speaker = 'client' | 'model'
 
 /** Where a list of parts is: `path` for errors, `at` for the names of losses. */
 interface Place {
@@ -167,69 +166,61 @@ function readCache(item: Fields): { cache?: CacheMark } {
 // --- Writing ----------------------------------------------------------------------------------------------------------
 
 /** Leaves out parts that only another dialect has. */
-export function writeParts(parts: readonly ContentPart[], speaker: Speaker, target: Target): Fields[] {
-  return parts.flatMap((part) => {
-    const written = writePart(part, speaker, target)
-    return written === undefined ? [] : [written]
-  })
+export function writeParts(parts: readonly UserPart[], target: Target): (wire.InputPart | Fields)[] {
+  return parts.flatMap((part) =>
+    part.type === 'hosted' ? writeHosted(part, target) : writePart(part, target),
+  )
 }
 
-function writePart(part: ContentPart, speaker: Speaker, target: Target): Fields | undefined {
+export function writeHosted(part: HostedPart, target: Target): Fields[] {
+  if (part.dialect === 'responses') return [part.item]
+  target.lose('hosted', part)
+  return []
+}
+
+function writePart(part: Exclude<UserPart, HostedPart>, target: Target): wire.InputPart {
   switch (part.type) {
-    case 'text': {
-      const type = speaker === 'model' ? 'output_text' : 'input_text'
-      return { type, text: part.text, ...writeCache(part, target) }
-    }
-    case 'refusal':
-      return { type: 'refusal', refusal: part.text }
+    case 'text':
+      return { type: 'input_text', text: part.text, ...writeCache(part, target) }
     case 'image':
-      return { type: 'input_image', ...writeImage(part, target), ...writeCache(part, target) }
+      return {
+        type: 'input_image',
+        image_url: dataOf(part.source) ?? urlOf(part.source),
+        file_id: fileId('image', part, target),
+        detail: part.detail ?? 'auto',
+        ...writeCache(part, target),
+      }
     case 'file':
-      return { type: 'input_file', ...writeFile(part, target), ...writeCache(part, target) }
+      return {
+        type: 'input_file',
+        filename: part.name ?? ('mediaType' in part.source ? fileName(part.source.mediaType) : undefined),
+        file_data: dataOf(part.source),
+        file_url: urlOf(part.source),
+        file_id: fileId('file', part, target),
+        ...writeCache(part, target),
+      }
     case 'audio':
       throw unsupported(target, 'audio', 'is not supported by this model', part)
-    case 'hosted':
-      if (part.dialect === 'responses') return part.item
-      target.lose('hosted', part)
-      return undefined
   }
 }
 
-function writeImage(part: ImagePart, target: Target): Fields {
-  const { source, detail } = part
-  const rest = { detail: detail ?? 'auto' }
-  switch (source.kind) {
-    case 'data':
-    case 'text':
-      return { image_url: dataUrl(source), ...rest }
-    case 'url':
-      return { image_url: source.url, ...rest }
-    case 'id':
-      if (source.vendor !== 'openai') throw foreignFile(target, 'image', part)
-      return { file_id: source.id, ...rest }
-  }
+function dataOf(source: Media): string | undefined {
+  return 'mediaType' in source ? dataUrl(source) : undefined
 }
 
-function writeFile(part: FilePart, target: Target): Fields {
-  const { source, name } = part
-  const named = name === undefined ? {} : { filename: name }
-  switch (source.kind) {
-    case 'data':
-    case 'text':
-      return { filename: name ?? fileName(source.mediaType), file_data: dataUrl(source) }
-    case 'url':
-      return { ...named, file_url: source.url }
-    case 'id':
-      if (source.vendor !== 'openai') throw foreignFile(target, 'file', part)
-      return { ...named, file_id: source.id }
-  }
+function urlOf(source: Media): string | undefined {
+  return 'url' in source ? source.url : undefined
 }
 
-function foreignFile(target: Target, field: 'image' | 'file', part: Extended) {
-  return unsupported(target, field, 'names a file that the vendor of this model does not store', part)
+/** Throws GatewayError unsupported_parameter for a file that another vendor stores. */
+function fileId(field: 'image' | 'file', part: ImagePart | FilePart, target: Target): string | undefined {
+  const { source } = part
+  if (source.kind !== 'id') return undefined
+  if (source.vendor === 'openai') return source.id
+  throw unsupported(target, field, 'names a file that the vendor of this model does not store', part)
 }
 
-function writeCache(owner: Extended & { cache?: CacheMark }, target: Target): Fields {
+function writeCache(owner: Extended & { cache?: CacheMark }, target: Target): wire.CacheBreakpoint {
   const { cache } = owner
   if (cache === undefined) return {}
   if (!target.features.cacheMarks) {

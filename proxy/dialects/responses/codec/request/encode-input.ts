@@ -12,18 +12,22 @@ import type {
   Turn,
   UserPart,
 } from '../../../core/neutral/types.ts'
-import { writeParts } from './content.ts'
+import type * as wire from '../../wire.ts'
+import { writeHosted, writeParts } from './content.ts'
 import type { Target } from './target.ts'
 
+/** Fields: an item of a hosted tool. */
+type Item = wire.InputItem | Fields
+
 interface WrittenInput {
-  items: Fields[]
+  items: Item[]
   instructions?: string
 }
 
 export function writeInput(turns: readonly Turn[], target: Target): WrittenInput {
   const kinds = callKinds(turns)
   const instructions: string[] = []
-  const items: Fields[] = []
+  const items: Item[] = []
   for (const turn of turns) {
     if (turn.role === 'system' && isInstruction(turn, target)) instructions.push(...textsOf(turn, target))
     else for (const item of writeTurn(turn, kinds, target)) items.push(item)
@@ -33,17 +37,17 @@ export function writeInput(turns: readonly Turn[], target: Target): WrittenInput
 
 type CallKinds = ReadonlyMap<string, ToolCallPart['kind']>
 
-function writeTurn(turn: Turn, kinds: CallKinds, target: Target): Fields[] {
+function writeTurn(turn: Turn, kinds: CallKinds, target: Target): Item[] {
   switch (turn.role) {
     case 'system':
-      return message(systemRole(target), writeParts(turn.parts, 'client', target))
+      return message(systemRole(target), writeParts(turn.parts, target))
     case 'user':
-      return message('user', writeParts(turn.parts, 'client', target))
+      return message('user', writeParts(turn.parts, target))
     case 'assistant':
       return writeAssistant(turn, target)
     case 'tool':
       return turn.results.map((result) =>
-        outputItem({ ...result, kind: result.kind ?? kinds.get(result.callId) ?? 'function' }, target),
+        writeResult(result, result.kind ?? kinds.get(result.callId) ?? 'function', target),
       )
   }
 }
@@ -71,25 +75,25 @@ function textsOf({ parts }: SystemTurn, target: Target): string[] {
   })
 }
 
-function systemRole({ features }: Target): string {
+function systemRole({ features }: Target): 'developer' | 'system' {
   return features.developerRole === true ? 'developer' : 'system'
 }
 
-function message(role: string, content: string | Fields[]): Fields[] {
+function message(role: wire.Message['role'], content: wire.Message['content']): wire.Message[] {
   return content.length === 0 ? [] : [{ type: 'message', role, content }]
 }
 
 /** Only user messages can contain media, so media that the model made become one. */
-function writeAssistant({ parts }: AssistantTurn, target: Target): Fields[] {
+function writeAssistant({ parts }: AssistantTurn, target: Target): Item[] {
   const media: UserPart[] = []
-  const items: Fields[] = []
+  const items: Item[] = []
   const lastOutput = parts.findLastIndex(isOutput)
   parts.forEach((part, i) => {
     if (part.type === 'image' || part.type === 'file' || part.type === 'audio') media.push(part)
     else if (part.type === 'reasoning') items.push(...writeReasoningPart(part, i < lastOutput, target))
-    else items.push(...writeOutput(part, target))
+    else items.push(...writeOther(part, target))
   })
-  return [...items, ...message('user', writeParts(media, 'client', target))]
+  return [...items, ...message('user', writeParts(media, target))]
 }
 
 /** True for a part that becomes output; an empty text has no item. */
@@ -98,20 +102,20 @@ function isOutput(part: AssistantPart): boolean {
   return part.type === 'refusal' || part.type === 'tool-call'
 }
 
-function writeOutput(part: AssistantPart, target: Target): Fields[] {
+type OtherPart = Exclude<AssistantPart, { type: 'image' | 'file' | 'audio' | 'reasoning' }>
+
+function writeOther(part: OtherPart, target: Target): Item[] {
   switch (part.type) {
     case 'text':
       loseMarks(part, target)
       return message('assistant', part.text)
     case 'refusal':
-      return message('assistant', [{ type: 'refusal', refusal: part.text }])
+      return message('assistant', [{ type: 'refusal', refusal: part.text } satisfies wire.Refusal])
     case 'tool-call':
       if (part.carrier !== undefined) target.lose('callState', part)
-      return [
-        writeCall({ ...part, input: part.input === '' && part.kind === 'function' ? '{}' : part.input }),
-      ]
-    default:
-      return writeParts(part.type === 'hosted' ? [part] : [], 'model', target)
+      return [writeCall(part)]
+    case 'hosted':
+      return writeHosted(part, target)
   }
 }
 
@@ -122,7 +126,7 @@ function loseMarks(part: TextPart, target: Target): void {
 }
 
 /** Sends reasoning back only to the vendor that encrypted it and only with the output after it: alone it is refused. */
-function writeReasoningPart(part: ReasoningPart, hasResult: boolean, target: Target): Fields[] {
+function writeReasoningPart(part: ReasoningPart, hasResult: boolean, target: Target): Item[] {
   const thinks = target.features.reasoning !== 'None'
   if (part.carrier?.kind === 'encrypted' && hasResult && thinks) return [writeReasoningItem(part)]
   const hasText = part.texts.some((text) => text !== '')
@@ -131,19 +135,25 @@ function writeReasoningPart(part: ReasoningPart, hasResult: boolean, target: Tar
   return []
 }
 
-function outputItem(result: ToolResult, target: Target): Fields {
-  const { callId, kind, cache, names } = result
+function writeResult(
+  result: ToolResult,
+  kind: ToolCallPart['kind'],
+  target: Target,
+): wire.FunctionCallOutput | wire.CustomCallOutput {
+  const { callId, cache, names } = result
   const parts = markError(result, target)
   const last = parts.at(-1)
   const marked = cache === undefined || last === undefined || last.type === 'hosted'
   const withMark = marked ? parts : [...parts.slice(0, -1), { ...last, cache, ...(names && { names }) }]
   if (marked && cache !== undefined) target.lose('cacheMark', result)
-  const list = writeParts(withMark, 'client', target)
-  return { ...writeResult({ callId, ...(kind && { kind }), parts: [] }), output: plainOutput(list) }
+  const output = plainOutput(writeParts(withMark, target))
+  return kind === 'custom'
+    ? { type: 'custom_tool_call_output', call_id: callId, output }
+    : { type: 'function_call_output', call_id: callId, output }
 }
 
 /** A single text is written as a string. */
-function plainOutput(list: Fields[]): string | Fields[] {
+function plainOutput(list: (wire.InputPart | Fields)[]): wire.CallOutput {
   const [only, ...others] = list
   if (only === undefined) return ''
   const isText = only.type === 'input_text' && only.prompt_cache_breakpoint === undefined
@@ -161,32 +171,21 @@ function markError({ parts, isError }: ToolResult, target: Target): ToolResult['
   return first.text.startsWith(ERROR_MARK) ? parts : [{ ...first, text: ERROR_MARK + first.text }, ...others]
 }
 
-function writeCall({ kind, callId, name, namespace, search, input }: ToolCallPart): Fields {
-  if (search)
-    return { type: 'tool_search_call', call_id: callId, execution: 'client', arguments: tryParse(input) }
-  const base = { call_id: callId, name, ...(namespace !== undefined && { namespace }) }
-  return kind === 'custom'
-    ? { type: 'custom_tool_call', ...base, input }
-    : { type: 'function_call', ...base, arguments: input }
+function writeCall(call: ToolCallPart): wire.FunctionCall | wire.CustomCall | wire.SearchCall {
+  const { kind, callId, name, namespace, search, input } = call
+  if (kind === 'custom') return { type: 'custom_tool_call', call_id: callId, name, namespace, input }
+  const text = input === '' ? '{}' : input
+  return search
+    ? { type: 'tool_search_call', call_id: callId, execution: 'client', arguments: tryParse(text) }
+    : { type: 'function_call', call_id: callId, name, namespace, arguments: text }
 }
 
-/** Without its output. */
-function writeResult({ kind, callId, name }: ToolResult): Fields {
-  return {
-    type: kind === 'custom' ? 'custom_tool_call_output' : 'function_call_output',
-    call_id: callId,
-    ...(name !== undefined && { name }),
-  }
-}
-
-function writeReasoningItem({ texts, raw, carrier }: ReasoningPart): Fields {
-  const own = carrier?.kind === 'encrypted' ? carrier : undefined
-  const paragraphs = (type: string) => texts.map((text) => ({ type, text }))
+function writeReasoningItem({ texts, raw, carrier }: ReasoningPart): wire.Reasoning {
   return {
     type: 'reasoning',
-    ...(own?.id !== undefined && { id: own.id }),
-    summary: raw === true ? [] : paragraphs('summary_text'),
-    ...(raw === true && { content: paragraphs('reasoning_text') }),
-    ...(own && { encrypted_content: own.value }),
+    id: carrier?.id,
+    summary: raw === true ? [] : texts.map((text) => ({ type: 'summary_text', text })),
+    content: raw === true ? texts.map((text) => ({ type: 'reasoning_text', text })) : undefined,
+    encrypted_content: carrier?.value,
   }
 }

@@ -1,9 +1,10 @@
 /** Reasoning effort and summaries, both ways. */
 import type { Effort } from '../../../../../contract/profiles.ts'
-import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { isRecord } from '../../../core/json/value.ts'
 import { effortOfBudget, nearestEffort } from '../../../core/neutral/effort.ts'
 import { keep } from '../../../core/neutral/keep.ts'
 import type { ModelRequest, Reasoning } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import * as schema from './schema.ts'
 import type { Target } from './target.ts'
 
@@ -25,7 +26,10 @@ export function readReasoning(value: unknown): Reasoning | undefined {
 }
 
 /** The field `reasoning` of a request; undefined if it would be empty. */
-export function writeReasoning({ reasoning }: ModelRequest, target: Target): Fields | undefined {
+export function writeReasoning(
+  { reasoning }: ModelRequest,
+  target: Target,
+): wire.ReasoningSettings | undefined {
   if (reasoning === undefined) return undefined
   if (target.features.reasoning === 'None') {
     loseAll(reasoning, target)
@@ -34,7 +38,7 @@ export function writeReasoning({ reasoning }: ModelRequest, target: Target): Fie
   const effort = effortFor(reasoning, target)
   const summary = effort === 'none' ? undefined : summaryFor(reasoning, target)
   if (effort === undefined && summary === undefined) return undefined
-  return { ...(effort && { effort }), ...(summary && { summary }) }
+  return { effort, summary }
 }
 
 function loseAll({ effort, budgetTokens, thinking, summary }: Reasoning, target: Target): void {
@@ -65,7 +69,7 @@ function nearest(
 }
 
 /** The summary that the client wants; each dialect requests it in another way. */
-function summaryFor(reasoning: Reasoning, target: Target): string | undefined {
+function summaryFor(reasoning: Reasoning, target: Target): wire.ReasoningSettings['summary'] {
   const { summary, effort, thinking, budgetTokens } = reasoning
   if (summary !== undefined) return summary === 'none' ? undefined : summary
   if (target.source === 'chat' && effort !== undefined) return 'auto'

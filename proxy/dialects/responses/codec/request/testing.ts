@@ -20,6 +20,7 @@ export interface Options {
   features?: Partial<Features>
 }
 
+/** Drops `undefined` members, as JSON does. */
 export function encode(fields: Partial<ModelRequest>, { source = 'chat', features = {} }: Options = {}) {
   const losses = noLosses(source)
   const request: ModelRequest = {
@@ -36,7 +37,8 @@ export function encode(fields: Partial<ModelRequest>, { source = 'chat', feature
     defaultMaxOutputTokens: 8192,
     losses,
   })
-  return { body, losses: losses.names }
+  const written: Record<string, unknown> = JSON.parse(JSON.stringify(body))
+  return { body: written, losses: losses.names }
 }
 
 export const input = (turns: Turn[], options?: Options) => encode({ turns }, options).body.input

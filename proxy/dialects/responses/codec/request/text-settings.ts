@@ -3,6 +3,7 @@
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { isClosedSchema } from '../../../core/neutral/closed-schema.ts'
 import type { ModelRequest, OutputFormat } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import * as schema from './schema.ts'
 import type { Target } from './target.ts'
 
@@ -48,27 +49,24 @@ function readFormat(format: Fields): OutputFormat | undefined {
 }
 
 /** Undefined if it would be empty. */
-export function writeText({ format, verbosity }: ModelRequest, target: Target): Fields | undefined {
+export function writeText(
+  { format, verbosity }: ModelRequest,
+  target: Target,
+): wire.TextSettings | undefined {
   if (format === undefined && verbosity === undefined) return undefined
-  return { ...(format && { format: writeFormat(format, target) }), ...(verbosity && { verbosity }) }
+  return { format: format && writeFormat(format, target), verbosity: verbosity || undefined }
 }
 
-function writeFormat(format: OutputFormat, target: Target): Fields {
+function writeFormat(format: OutputFormat, target: Target): wire.TextSettings['format'] {
   if (format.type === 'json') return { type: 'json_object' }
-  const { name, description, schema: json } = format
+  const { name = DEFAULT_NAME, description, schema: json } = format
   if (!target.features.structuredOutput) {
     target.lose('format')
     return { type: 'json_object' }
   }
   // Messages enforces every schema. Responses enforces only strict ones, and refuses open schemas as strict.
   const strict = format.strict ?? (target.source === 'messages' ? isClosedSchema(json) : undefined)
-  return {
-    type: 'json_schema',
-    name: name ?? DEFAULT_NAME,
-    ...(description !== undefined && { description }),
-    schema: json,
-    ...(strict !== undefined && { strict }),
-  }
+  return { type: 'json_schema', name, description, schema: json, strict }
 }
 
 /** The instruction for upstreams that cannot enforce a schema; undefined if none is needed. */

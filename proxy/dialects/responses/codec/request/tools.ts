@@ -12,6 +12,7 @@ import type {
   ToolChoice,
   WebSearchTool,
 } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 import * as schema from './schema.ts'
 import type { Target } from './target.ts'
 
@@ -171,87 +172,77 @@ export function readToolChoice(value: unknown): { choice?: ToolChoice; more: boo
 
 // --- Writing ----------------------------------------------------------------------------------------------------------
 
-/** Groups adjacent tools of the same namespace. */
-export function writeTools(tools: readonly Tool[], target: Target): Fields[] {
-  const list: Fields[] = []
-  let group: { name: string; tools: Fields[] } | undefined
+/** Groups adjacent tools of the same namespace. Fields: a tool that only this dialect has. */
+export function writeTools(tools: readonly Tool[], target: Target): (wire.Tool | Fields)[] {
+  const list: (wire.Tool | Fields)[] = []
+  let group: wire.NamespaceTool | undefined
   for (const tool of tools) {
-    const written = writeTool(tool, target)
-    if (written === undefined) continue
-    const namespace = tool.type === 'function' || tool.type === 'custom' ? tool.namespace : undefined
-    if (namespace === undefined) {
-      group = undefined
-      list.push(written)
+    if ((tool.type === 'function' || tool.type === 'custom') && tool.namespace !== undefined) {
+      if (group?.name !== tool.namespace) {
+        group = { type: 'namespace', description: '', name: tool.namespace, tools: [] }
+        list.push(group)
+      }
+      group.tools.push(writeOwn(tool, target))
       continue
     }
-    if (group?.name !== namespace) {
-      group = { name: namespace, tools: [] }
-      list.push({ type: 'namespace', description: '', ...group })
-    }
-    group.tools.push(written)
+    const written = writeTool(tool, target)
+    if (written === undefined) continue
+    group = undefined
+    list.push(written)
   }
   return list
 }
 
-function writeTool(tool: Tool, target: Target): Fields | undefined {
-  switch (tool.type) {
-    case 'function':
-      return tool.search ? writeSearch(tool) : writeFunction(tool, target)
-    case 'custom':
-      if (tool.cache !== undefined) target.lose('cacheMark', tool)
-      return writeCustom(tool)
-    case 'web-search':
-      return writeWebSearch(tool)
-    case 'hosted':
-      if (tool.dialect === 'responses') return tool.tool
-      target.lose('tools', tool)
-      return undefined
-  }
+function writeTool(tool: Tool, target: Target): wire.Tool | Fields | undefined {
+  if (tool.type === 'web-search') return writeWebSearch(tool)
+  if (tool.type !== 'hosted')
+    return tool.type === 'function' && tool.search ? writeSearch(tool) : writeOwn(tool, target)
+  if (tool.dialect === 'responses') return tool.tool
+  target.lose('tools', tool)
+  return undefined
 }
 
-function writeFunction(tool: FunctionTool, target: Target): Fields {
-  const { name, description, strict } = tool
-  const base = { type: 'function', name, ...(description !== undefined && { description }) }
+/** Writes a tool that the client runs. */
+function writeOwn(tool: FunctionTool | CustomTool, target: Target): wire.FunctionTool | wire.CustomTool {
   if (tool.cache !== undefined) target.lose('cacheMark', tool)
+  return tool.type === 'custom' ? writeCustom(tool) : writeFunction(tool, target)
+}
+
+function writeFunction(tool: FunctionTool, target: Target): wire.FunctionTool {
+  const { name, description, strict } = tool
   // Responses enforces the schema if strict is absent; the other dialects do not.
   const parameters = tool.parameters ?? { type: 'object', properties: {} }
   const isOpen = strict === true && target.features.structuredOutput === false
   if (isOpen) target.lose('tools.strict', tool)
-  return { ...base, parameters, strict: strict === true && !isOpen }
+  return { type: 'function', name, description, parameters, strict: strict === true && !isOpen }
 }
 
-function writeSearch({ description, parameters }: FunctionTool): Fields {
-  return {
-    type: 'tool_search',
-    execution: 'client',
-    ...(description !== undefined && { description }),
-    ...(parameters && { parameters }),
-  }
+function writeSearch({ description, parameters }: FunctionTool): wire.SearchTool {
+  return { type: 'tool_search', execution: 'client', description, parameters }
 }
 
-function writeCustom({ name, description, grammar }: CustomTool): Fields {
-  return {
-    type: 'custom',
-    name,
-    ...(description !== undefined && { description }),
-    ...(grammar && { format: { type: 'grammar', ...grammar } }),
-  }
+function writeCustom({ name, description, grammar }: CustomTool): wire.CustomTool {
+  return { type: 'custom', name, description, format: grammar && { type: 'grammar', ...grammar } }
 }
 
-function writeWebSearch({ allowedDomains, userLocation }: WebSearchTool): Fields {
+function writeWebSearch({ allowedDomains, userLocation }: WebSearchTool): wire.WebSearchTool {
   return {
     type: 'web_search',
-    ...(allowedDomains && { filters: { allowed_domains: allowedDomains } }),
-    ...(userLocation && { user_location: { type: 'approximate', ...userLocation } }),
+    filters: allowedDomains && { allowed_domains: allowedDomains },
+    user_location: userLocation && { type: 'approximate', ...userLocation },
   }
 }
 
-export function writeToolChoice(choice: ToolChoice, target: Target): unknown {
+/** Fields: a choice that only this dialect has. */
+export function writeToolChoice(choice: ToolChoice, target: Target): wire.ToolChoice | Fields | undefined {
+  if (choice.type !== 'hosted') return writeChoice(choice)
+  if (choice.dialect === 'responses') return choice.choice
+  target.lose('toolChoice')
+  return undefined
+}
+
+function writeChoice(choice: Exclude<ToolChoice, { type: 'hosted' }>): wire.ToolChoice {
   switch (choice.type) {
-    case 'auto':
-    case 'none':
-    case 'required':
-      return choice.type
     case 'tool':
       return { type: choice.kind, name: choice.name }
     case 'allowed':
@@ -262,9 +253,7 @@ export function writeToolChoice(choice: ToolChoice, target: Target): unknown {
       }
     case 'web-search':
       return { type: 'web_search' }
-    case 'hosted':
-      if (choice.dialect === 'responses') return choice.choice
-      target.lose('toolChoice')
-      return undefined
+    default:
+      return choice.type
   }
 }
