@@ -266,7 +266,7 @@ export class GatewayError extends Error {
   /** The error itself, or internal_error with the unexpected one as its cause. */
   static from(error: unknown): GatewayError {
     if (error instanceof GatewayError) return error
-    return new GatewayError('internal_error', 'Something went wrong in the gateway.', { cause: error })
+    return new GatewayError('internal_error', 'The gateway failed unexpectedly.', { cause: error })
   }
 
   /** The same error with another message. */

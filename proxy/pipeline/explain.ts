@@ -175,7 +175,7 @@ function fund(
   account: AccountRecord,
   balance: Balance | undefined | 'unknown',
 ): { code: ErrorCode; reason: string } | undefined {
-  if (balance === 'unknown') return { code: 'store_unavailable', reason: 'the ledger cannot be asked' }
+  if (balance === 'unknown') return { code: 'store_unavailable', reason: 'the ledger does not answer' }
   if (balance === undefined)
     return { code: 'store_unavailable', reason: 'the ledger does not know the account' }
   explanation.funds = {
