@@ -30,7 +30,7 @@ export const messagesContentRows = (): Row[] => [
   },
   {
     field: 'tools.cache_control',
-    note: 'nobody else has a place for it',
+    note: 'no other API has a place for it',
     body: { tools: [fn({ cache_control: { type: 'ephemeral' } })] },
     to: both(lossy('tools.cache_control', { tools: holding({ type: 'function' }) })),
   },

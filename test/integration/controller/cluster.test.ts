@@ -158,7 +158,7 @@ describe('a Secret', () => {
   it('of another owner is not touched', async () => {
     world.proxy(store)
     await leads(world.start({ store, instance: 'one' }))
-    await world.secret('carol-key', { key: 'sk-of-somebody-else-0123456789' })
+    await world.secret('carol-key', { key: 'sk-of-carol-0123456789' })
     await world.apply('ApiKey', 'carol', {})
     await world.becomes('ApiKey', 'carol', 'ResolvedRefs', 'False Conflicted')
     expect((await store.config.manifest()).keys.size).toBe(0)

@@ -222,7 +222,7 @@ test('an answer shows exactly its path, or the request is 400', async () => {
     }),
     { numRuns },
   )
-  // No upstream is asked to continue a response that it cannot know.
+  // No upstream may get the id of a response that it cannot know.
   for (const name of KEEPING)
     expect(place.speakers[name].unknown.filter((id) => !id.startsWith(`resp_${name}`))).toEqual([])
   expect(timeouts).toBeLessThan(requests / 50)

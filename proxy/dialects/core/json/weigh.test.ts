@@ -46,7 +46,7 @@ it.each<[string, InputFields, object]>([
     { messages: [{ role: 'user', content: [{ type: 'video_url', video_url: { url: DISGUISED } }] }] },
   ],
   [
-    'a picture of the screen',
+    'a screenshot',
     RESPONSES,
     {
       input: [
