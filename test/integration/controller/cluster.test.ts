@@ -88,7 +88,7 @@ describe('an applied resource', () => {
     }
   })
 
-  it('is published beside broken ones, which say why they are not', async () => {
+  it('is published beside broken ones, whose statuses say why they are not', async () => {
     world.proxy(store)
     await leads(world.start({ store, instance: 'one' }))
     await world.apply('Account', 'budgeted', { budget: { amount: '5', period: 'Day' } })

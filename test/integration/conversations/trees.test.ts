@@ -24,10 +24,10 @@ interface Node {
   owner: 0 | 1
   root: string
   parent: Node | undefined
-  /** What the next answer shows before its own input. */
+  /** The path that the next answer shows before its own input. */
   path: string[]
   channel: ChannelName
-  /** What exists: the gateway's binding, the text, and the upstream's copy. */
+  /** The parts that still exist: the gateway's binding, the text, and the upstream's copy. */
   bound: boolean
   stored: boolean
   kept: boolean

@@ -96,7 +96,7 @@ test('a streaming list and a paged list give the same, each in one batch; change
   await Promise.all([streamed.reflector.stop(), paged.reflector.stop()])
 })
 
-test('a kind that does not exist yet is waited for', async () => {
+test('waits for a kind that does not exist yet', async () => {
   const group = `test-${randomBytes(4).toString('hex')}.example.com`
   const reflector = new Reflector({
     client,

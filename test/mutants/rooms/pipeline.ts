@@ -42,7 +42,7 @@ export const PIPELINE: Mutant[] = [
   ...faults(
     'proxy/pipeline/request/client.ts',
     'proxy/pipeline/request/client.test.ts',
-    // The upstream works on, and is paid, for a client that left.
+    // The upstream keeps working, and is paid, for a client that left.
     ['if (!res.writableFinished) controller.abort(new ClientGone())', ''],
   ),
 

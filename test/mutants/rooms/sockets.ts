@@ -156,7 +156,7 @@ export const SOCKETS: Mutant[] = [
     ['await admit(admission, arrived)', '{ caller: { hash: admit.name, key: {} }, record: arrived.record }'],
     ['    const load = loadProblem(parts)\n', '    const load = loadOf(parts.overload)\n'],
     ['leave = overload.enter(() => addressOf(ports.admission, call.req))', 'leave = () => undefined'],
-    // Agents are not told to fall back to HTTP.
+    // Agents do not learn that they must fall back to HTTP.
     [
       "return new GatewayError('upgrade_required', message)",
       "return new GatewayError('invalid_request', message)",

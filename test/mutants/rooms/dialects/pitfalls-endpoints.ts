@@ -44,7 +44,7 @@ export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
     "'event: ping\\ndata: {}\\n\\n'",
   ]),
   ...faults('proxy/socket/heartbeat.ts', SOCKETS, ['    ws.ping()\n', '    ws.send(\'{"type":"ping"}\')\n']),
-  // 7.14 The upstream works on after a disconnect, and a slow client fills the memory.
+  // 7.14 The upstream keeps working after a disconnect, and a slow client fills the memory.
   ...faults('proxy/socket/connection.ts', SOCKETS, [
     'for (const control of this.#calls) control.abort(new ClientGone())',
     '',
