@@ -21,7 +21,7 @@ export const REQUEST: ParsedRequest = {
   headers: {},
 }
 
-/** An envelope that shows its content. */
+/** A readable envelope. */
 export function sealed(carrier: Carrier): string {
   return `slc1.${carrier.kind}.${carrier.value}`
 }
