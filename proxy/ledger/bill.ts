@@ -1,4 +1,4 @@
-/** The cost of a request that is over, and its reason. */
+/** The cost of a finished request, and its reason. */
 import { cost, type Nanos, type Price } from '../../contract/money.ts'
 import type { Delivered, InputSize } from '../../contract/sizes.ts'
 import { type Usage, zeroUsage } from '../../contract/usage.ts'

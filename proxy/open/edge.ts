@@ -22,7 +22,7 @@ import { Sockets } from '../socket/sockets.ts'
 import type { TableFollower } from '../table/follower.ts'
 import type { ProxyGauges, ProxyMetrics } from '../telemetry/metrics.ts'
 
-/** What `/status` of the admin port shows of a proxy. */
+/** The state of a proxy on `/status` of the admin port. */
 export interface ProxyStatus {
   role: 'proxy'
   instance: string

@@ -77,15 +77,15 @@ export function send(
     try {
       dispatcher.dispatch({ method: 'POST', ...request, ...OWN_TIMERS }, exchange)
     } catch (error) {
-      // ProxyAgent throws on headers that it does not take.
+      // ProxyAgent throws on headers that it does not accept.
       exchange.onResponseError(null, error instanceof Error ? error : new Error('not sent'))
     }
   })
 }
 
-/** undici's own time-outs are coarse and would run on while we pause. */
+/** undici's own time-outs are coarse and would continue during a pause. */
 const OWN_TIMERS = { headersTimeout: 0, bodyTimeout: 0 }
-/** Beyond so many bytes without a sink the upstream must wait. */
+/** With more bytes than this and no sink, the upstream must wait. */
 const MAX_UNATTACHED_BYTES = 65_536
 const STOPPED = new Error('stopped')
 

@@ -6,9 +6,8 @@
  *   read          the body; 400, 408, 413, 415
  *   check         400 for a gateway key on its way out, and for an address that must not be called
  *   call          502 and 504 before the upstream's status; after it the client is cut off
- *
- * The journal logs and counts the request when it is over. Nothing here outlives the request, so that the upstream's
- * key does not either.
+ * The journal logs and counts the request when it is over. Nothing here outlives the request, so the upstream's key
+ * does not either.
  */
 import type { ServerResponse } from 'node:http'
 import { networkOf } from '../../contract/address.ts'
@@ -134,7 +133,7 @@ async function call(
       },
     })
   } catch (error) {
-    // What was cancelled failed because of that.
+    // A cancelled call failed because of the cancellation.
     cancel.throwIfAborted()
     throw error
   } finally {

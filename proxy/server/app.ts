@@ -117,11 +117,11 @@ export function createApp(parts: AppParts): Express {
   app.use(nothingHere)
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
     const requestId = requestIdOf(res)
-    const told = toGatewayError(error)
-    if (told.code === 'internal_error') events.unexpected(told.cause, requestId)
+    const known = toGatewayError(error)
+    if (known.code === 'internal_error') events.unexpected(known.cause, requestId)
     // A served request has been logged already; this one was refused before.
-    if (res.locals.served === true) sendError(req, res, told, requestId)
-    else refuse(journal, req, res, told)
+    if (res.locals.served === true) sendError(req, res, known, requestId)
+    else refuse(journal, req, res, known)
   })
   return app
 }
@@ -200,7 +200,7 @@ export function refuse(
   sendError(req, res, error, requestId)
 }
 
-/** Answers a request that is being served, in place of its route. */
+/** Answers a request that is being served, instead of its route. */
 export function breakOff(req: IncomingMessage, res: ServerResponse, error: GatewayError): void {
   sendError(req, res, error, requestIdOf(res))
 }

@@ -42,7 +42,7 @@ export interface Upgrades {
   should(req: IncomingMessage): boolean
   /** Takes the connection of a request that should be upgraded. */
   take(req: IncomingMessage, head: Buffer): void
-  /** The reason why a GET of the path of sockets was not upgraded. */
+  /** Why a GET of the sockets' path was not upgraded. */
   refusal(req: IncomingMessage): GatewayError
 }
 
@@ -94,9 +94,9 @@ export function socketCalls({
       try {
         await serve(ports, call)
       } catch (error) {
-        const told = GatewayError.from(error)
-        if (told.code === 'internal_error') events.unexpected(told.cause, call.requestId)
-        throw told
+        const known = GatewayError.from(error)
+        if (known.code === 'internal_error') events.unexpected(known.cause, call.requestId)
+        throw known
       } finally {
         leave()
       }
@@ -129,9 +129,9 @@ async function take(parts: UpgradeParts, req: IncomingMessage, head: Buffer): Pr
       sockets.accept(req, head, control.signal)
     })
   } catch (error) {
-    const told = GatewayError.from(error)
-    if (told.code === 'internal_error') events.unexpected(told.cause, requestId)
-    answer(req, told, requestId)
+    const known = GatewayError.from(error)
+    if (known.code === 'internal_error') events.unexpected(known.cause, requestId)
+    answer(req, known, requestId)
   }
 }
 

@@ -108,7 +108,7 @@ export class RequestLog {
   #second = 0
   #strangers = 0
 
-  /** `dropped` is called for each line that the store did not take, or did not get. */
+  /** Calls `dropped` for each line that the store did not take or did not get. */
   constructor(
     state: StateStore,
     write: (line: string) => void,

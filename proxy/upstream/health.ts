@@ -25,7 +25,7 @@ const MAX_PAIRS = 10_000
 interface Channel {
   inFlight: number
   ejection: Ejection
-  /** End of the time that the upstream asked for by Retry-After. */
+  /** End of the upstream's Retry-After. */
   limitedUntil: number
   lastFailure: FailureClass | undefined
 }

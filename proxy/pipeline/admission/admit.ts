@@ -14,7 +14,7 @@ export interface Admission {
   trustedProxies: AddressSet
 }
 
-/** Authenticates a request by these headers of it, and logs who called. Throws GatewayError. */
+/** Authenticates a request by these headers, and logs the caller. Throws GatewayError. */
 export async function admit(
   admission: Pick<Admission, 'follower' | 'trustedProxies'>,
   ctx: RequestContext,

@@ -45,16 +45,16 @@ export class UpstreamStream implements AnswerSink {
   #heldBytes = 0
   /** Chunks of this tick, not yet read. */
   #tick: Buffer[] = []
-  /** An answer that is no stream. */
+  /** An answer that is not a stream. */
   #whole: { chunks: Buffer[]; size: number } | undefined
   /** The first byte that is not blank has arrived. */
   #known = false
   #closing: NodeJS.Timeout | undefined
   #taker: StreamTaker | undefined
-  /** How it ended, also when it ended before it had a taker. */
+  /** How it ended; it may end before it has a taker. */
   #end: Ending | undefined
 
-  /** `mask` removes what the client must not see. */
+  /** `mask` removes secrets. */
   constructor(response: UpstreamResponse, observer: StreamObserver, maxWholeBytes: number, mask: Mask) {
     this.#response = response
     this.observer = observer
@@ -63,7 +63,7 @@ export class UpstreamStream implements AnswerSink {
     response.attach(this)
   }
 
-  /** Resolves when the answer has begun, or when there will be none. */
+  /** Resolves when the answer has begun or failed. */
   opening(): Promise<Opening> {
     return this.#opening.promise
   }

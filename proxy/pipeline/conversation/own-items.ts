@@ -1,4 +1,6 @@
-/** Clients share the credential of a channel, so its upstream would give each the items of all. Each may name its own only. */
+/**
+ * Clients share a channel's credential, so its upstream would give each client all items. Each may name only its own.
+ */
 import { GatewayError } from '../../errors.ts'
 import type { StoreTime } from '../../ledger/store-time.ts'
 import type { Conversations } from './conversations.ts'

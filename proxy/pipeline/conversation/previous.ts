@@ -26,9 +26,9 @@ export interface KeptConversations {
   limits: ConversationLimits
 }
 
-/** Turns that are read at most: a chain this long has been compacted, or is a loop. */
+/** The most turns that are read: a longer chain would have been compacted, or is a loop. */
 const MAX_EXCHANGES = 2_000
-/** Longer than the time for anything else: conversations may have megabytes. */
+/** Longer than for other reads, because conversations may have megabytes. */
 export const READ_MS = 3_000
 
 export interface Previous {
@@ -120,9 +120,9 @@ export async function storedExchanges(
 }
 
 /** Turns StoreUnavailable into a GatewayError: without this, a record that cannot be read now would pass for absent. */
-export async function toldUnavailable<T>(asked: Promise<T>): Promise<T> {
+export async function toldUnavailable<T>(read: Promise<T>): Promise<T> {
   try {
-    return await asked
+    return await read
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     throw new GatewayError('store_unavailable', 'Conversations are not available at the moment.', {

@@ -1,4 +1,4 @@
-/** Replaces items that a request only names by their text, from the stored answers that had them. */
+/** Replaces references to items by the items themselves, from stored answers. */
 import { RecordUnreadable, type ResponseBinding } from '../../../store/contract.ts'
 import type { ChainPosition, Chains } from '../../dialects/core/chains.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
@@ -18,7 +18,7 @@ interface Known {
   owner: string
 }
 
-/** What finds the items of one request. */
+/** Finds the items of one request. */
 interface References {
   conversations: Pick<Conversations, 'state' | 'limits' | 'requests'>
   chains: Chains
@@ -75,7 +75,7 @@ function goneIfUnreadable(error: unknown): undefined {
   if (!(error instanceof RecordUnreadable)) throw error
 }
 
-/** A few names may stand for many bytes, again and again. */
+/** A few references may stand for many bytes, and repeat. */
 function checkSize(
   references: readonly string[],
   items: ReadonlyMap<string, string>,

@@ -1,4 +1,4 @@
-/** Parses the URL of a relayed request. `policy.ts` judges where it leads. */
+/** Parses the URL of a relayed request. `policy.ts` checks its destination. */
 import { isIP } from 'node:net'
 import { unmap } from '../../../contract/address.ts'
 import { GatewayError } from '../../errors.ts'
