@@ -313,7 +313,7 @@ export interface UpstreamFailure {
    */
   carrierRefused?: true
   /** Does not count against the channel: the model answered, but not with what was requested. */
-  blameless?: true
+  channelNotAtFault?: true
   /** The upstream does not know the response to continue. */
   stateRefused?: true
   /** For the request log alone: the failure, in words of the gateway (`connect_timeout`, `cut_stream`, …). */

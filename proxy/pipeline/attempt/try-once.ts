@@ -118,7 +118,8 @@ function countsAgainstChannel(
   { target, lane }: Attempt,
   failure: UpstreamFailure,
 ): boolean {
-  if (failure.blameless === true || adaptAfterRefusal(request, lane, failure) !== undefined) return false
+  if (failure.channelNotAtFault === true || adaptAfterRefusal(request, lane, failure) !== undefined)
+    return false
   return !(target.isOptionalEndpoint && failure.status !== undefined && ABSENT.includes(failure.status))
 }
 

@@ -110,7 +110,7 @@ function exclude(
       if (other.key === target.key && (again === 'channel' || other.model === target.model))
         excluded.add(other)
   // The same model would refuse the request again.
-  if (failure.blameless) excluded.add(target)
+  if (failure.channelNotAtFault) excluded.add(target)
 }
 
 /** The next target whose dialect can express the request, and the lane there. */
