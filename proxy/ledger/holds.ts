@@ -64,7 +64,7 @@ export class Holds {
       leaseMs: LEASE_MS,
       about,
     }
-    const reply = await asked(time, () => this.#ledger.reserve(command))
+    const reply = await tryTwice(time, () => this.#ledger.reserve(command))
     switch (reply.reply) {
       case 'OK':
       case 'DUP': {
@@ -88,7 +88,7 @@ export class Holds {
   /** Throws insufficient_balance when the account has no funds left; for requests that end before a hold. */
   async admit(account: AccountRecord, time: StoreTime = new StoreTime()): Promise<void> {
     if (!account.enforced) return
-    const balance = await asked(time, () => this.#ledger.balance(account.id))
+    const balance = await tryTwice(time, () => this.#ledger.balance(account.id))
     if (balance === undefined) throw unavailable()
     if (balance.posted + account.overdraft <= 0) throw insufficientBalance('empty')
   }
@@ -116,11 +116,11 @@ export class Holds {
 }
 
 /** Retries once after an unclear failure if there is time: every command is idempotent. */
-async function asked<T>(time: StoreTime, ask: () => Promise<T>): Promise<T> {
+async function tryTwice<T>(time: StoreTime, command: () => Promise<T>): Promise<T> {
   try {
-    return await time.spend(ask).catch((error: unknown) => {
+    return await time.spend(command).catch((error: unknown) => {
       if (!(error instanceof StoreUnavailable) || time.leftMs < WORTH_A_RETRY_MS) throw error
-      return time.spend(ask)
+      return time.spend(command)
     })
   } catch (error) {
     throw error instanceof StoreUnavailable ? unavailable(error) : error

@@ -107,7 +107,7 @@ export class Recorder implements AnswerSink {
   }
 
   data(chunk: Buffer): void {
-    this.#response?.heard()
+    this.#response?.noteContent()
     this.chunks.push(chunk)
   }
 

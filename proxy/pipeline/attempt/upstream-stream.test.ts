@@ -25,7 +25,7 @@ function open(maxEventBytes = 1_000) {
     pause: vi.fn(),
     resume: vi.fn(),
     abort: vi.fn(),
-    heard: vi.fn(),
+    noteContent: vi.fn(),
     readAll: () => Promise.reject(new Error('a stream is not read as a whole')),
   }
   const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":true}')
@@ -144,7 +144,7 @@ describe('the opening', () => {
         upstream.send(quiet)
         await tick()
       }
-      expect(upstream.response.heard).not.toHaveBeenCalled()
+      expect(upstream.response.noteContent).not.toHaveBeenCalled()
       expect(upstream.response.pause).not.toHaveBeenCalled()
       upstream.fail()
       expect(await upstream.opened()).toBe('cut_stream')
@@ -159,10 +159,10 @@ describe('the opening', () => {
     upstream.send(DELTA)
     await tick()
     expect(await upstream.opened()).toBe('stream')
-    expect(upstream.response.heard).toHaveBeenCalledOnce()
+    expect(upstream.response.noteContent).toHaveBeenCalledOnce()
     expect(take(upstream)).toEqual([EMPTY, DELTA])
     upstream.send(': ping\n\n')
-    expect(upstream.response.heard).toHaveBeenCalledTimes(2)
+    expect(upstream.response.noteContent).toHaveBeenCalledTimes(2)
   })
 
   test('a lot of bytes without content is not an answer', async () => {
@@ -176,7 +176,7 @@ describe('the opening', () => {
     upstream.send(' \n')
     upstream.send('{"a":1}')
     upstream.send('\n\n')
-    expect(upstream.response.heard).toHaveBeenCalledOnce()
+    expect(upstream.response.noteContent).toHaveBeenCalledOnce()
   })
 })
 

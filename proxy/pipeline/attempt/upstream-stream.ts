@@ -99,7 +99,7 @@ export class UpstreamStream implements AnswerSink {
       this.#collect(this.#whole, chunk)
       return
     }
-    if (this.observer.begun) this.#response.heard()
+    if (this.observer.begun) this.#response.noteContent()
     // One packet often holds many events, each in its own chunk. Joined they cost one conversion and one write.
     if (this.#tick.push(chunk) === 1) process.nextTick(() => this.#readTick())
   }
@@ -117,7 +117,7 @@ export class UpstreamStream implements AnswerSink {
       this.#response.abort()
       return
     }
-    if (!begun && this.observer.begun) this.#response.heard()
+    if (!begun && this.observer.begun) this.#response.noteContent()
     if (bytes !== undefined) this.#pass(this.#mask(bytes))
     if (this.#end !== undefined) return
     if (this.observer.failure !== undefined) {
@@ -174,7 +174,7 @@ export class UpstreamStream implements AnswerSink {
   }
 
   #collect(whole: { chunks: Buffer[]; size: number }, chunk: Buffer): void {
-    if (firstByte(chunk) >= 0) this.#response.heard()
+    if (firstByte(chunk) >= 0) this.#response.noteContent()
     whole.size += chunk.length
     if (whole.size <= this.#maxWholeBytes) {
       whole.chunks.push(chunk)

@@ -94,7 +94,7 @@ export async function bindingOf(
   id: string,
 ): Promise<ResponseBinding | undefined> {
   try {
-    return await toldUnavailable(time.spend(() => state.response(owner, id)))
+    return await unlessUnavailable(time.spend(() => state.response(owner, id)))
   } catch (error) {
     if (error instanceof RecordUnreadable) return undefined
     throw error
@@ -109,7 +109,7 @@ export async function storedExchanges(
   id: string,
 ): Promise<StoredExchange[] | undefined> {
   const time = new StoreTime(READ_MS)
-  const exchanges = await toldUnavailable(
+  const exchanges = await unlessUnavailable(
     time.spend(() => state.exchanges(owner, { root, id }, ttlMs, MAX_EXCHANGES)),
   )
   // The read keeps the exchanges for longer, so the binding must live as long.
@@ -120,7 +120,7 @@ export async function storedExchanges(
 }
 
 /** Turns StoreUnavailable into a GatewayError: without this, a record that cannot be read now would pass for absent. */
-export async function toldUnavailable<T>(read: Promise<T>): Promise<T> {
+export async function unlessUnavailable<T>(read: Promise<T>): Promise<T> {
   try {
     return await read
   } catch (error) {

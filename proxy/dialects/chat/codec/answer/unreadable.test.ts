@@ -27,7 +27,7 @@ describe('lost content makes the answer a failure', () => {
   })
 
   test.each(CASES)('%s in a stream: %j', (detail, delta) => {
-    const { decoder, parts } = hear([
+    const { decoder, parts } = decodeAll([
       { choices: [{ index: 0, delta, finish_reason: null }] },
       { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
     ])
@@ -51,11 +51,11 @@ test('empty values are not a loss', () => {
 })
 
 test('named events that are not objects are ignored, unnamed ones are lost content', () => {
-  expect(hear([], ['keepalive', 'null']).decoder.failure).toBeUndefined()
-  expect(hear([], ['', 'null']).decoder.failure).toMatchObject({ detail: 'bad_event' })
+  expect(decodeAll([], ['keepalive', 'null']).decoder.failure).toBeUndefined()
+  expect(decodeAll([], ['', 'null']).decoder.failure).toMatchObject({ detail: 'bad_event' })
 })
 
-function hear(chunks: object[], first?: [string, string]) {
+function decodeAll(chunks: object[], first?: [string, string]) {
   const parts: StreamPart[] = []
   const decoder = new ChatStreamDecoder((part) => parts.push(part), REQUEST)
   if (first !== undefined) decoder.event(...first)
