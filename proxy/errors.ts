@@ -223,7 +223,7 @@ interface GatewayErrorOptions {
   /** Overrides the catalogue's status: an upstream's 413 or 422 keeps its own. */
   status?: number
   retryAfterSeconds?: number | undefined
-  /** SDKs retry 408, 409, 429 and 5xx by themselves; true tells them that a retry does not help. */
+  /** SDKs retry 408, 409, 429 and 5xx by themselves; true makes them give up, because a retry does not help. */
   final?: boolean
   tokens?: TokenNumbers | undefined
   /** `error.details` of the messages API, which its SDKs act on. Other dialects leave it out. */

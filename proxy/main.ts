@@ -47,7 +47,7 @@ export interface RunningProxy {
 
 /**
  * Resolves when both ports listen. A store that is away is waited for: until its table was read the proxy is not ready
- * and answers 503. Rejects with the listen error, whose `port` tells which one was taken.
+ * and answers 503. Rejects with the listen error, whose `port` is the one that was taken.
  */
 export async function startProxy({
   store,

@@ -112,7 +112,7 @@ export async function tryOnce(
   return forCaller === undefined ? failure : { ...failure, forCaller }
 }
 
-/** False for a failure that says nothing about the health of the channel. */
+/** False for a failure that is unrelated to the health of the channel. */
 function countsAgainstChannel(
   { request }: AttemptJob,
   { target, lane }: Attempt,

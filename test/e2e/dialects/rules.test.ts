@@ -115,7 +115,7 @@ describe('paths and headers', () => {
       const body = { ...question('Hello').messages, model: upstream }
       expect((await post('messages', body, { headers, query: '?beta=true' })).status).toBe(200)
     }
-    // The client's version is passed on; the default is the oldest one.
+    // The client's version is forwarded; the default is the oldest one.
     const sent = world.upstream.calls.at(-1)?.headers['anthropic-version']
     expect(sent).toBe(headers['anthropic-version'] ?? '2023-06-01')
   })

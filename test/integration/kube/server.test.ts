@@ -182,7 +182,7 @@ async function createApiKey(name: string): Promise<{ uid: string; resourceVersio
   return metadataOf(await client.request({ method: 'POST', path: apiKeys(), body }))
 }
 
-test('a status is applied once; repeating it changes nothing; a deleted object is no error', async () => {
+test('a status is applied once; repeating it changes nothing; a deleted object is not an error', async () => {
   const { resourceVersion } = await createApiKey('status')
   const path = `${apiKeys()}/status`
   const target = { apiVersion: 'sluice.dev/v1alpha1', kind: 'ApiKey', namespace, name: 'status', path }

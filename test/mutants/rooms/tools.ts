@@ -44,7 +44,7 @@ export const TOOLS: Mutant[] = [
 
   // The API server answers with a regular expression.
   ...faults('tools/generate/schema.ts', 'tools/generate/schema.test.ts', [
-    "if (typeof said === 'string') return said",
+    "if (typeof message === 'string') return message",
     '',
   ]),
 

@@ -36,12 +36,12 @@ function repaired(...turns: Turn[]): { turns: Turn[]; losses: string[] } {
 describe('repair of a history', () => {
   it.each<[string, Turn[], Turn[], string[]?]>([
     [
-      'moves results before user text that stands between',
+      'moves results before user text after their calls',
       [assistant(call('a')), user('wait'), tool(result('a', '1')), user('go on')],
       [assistant(call('a')), tool(result('a', '1')), user('wait'), user('go on')],
     ],
     [
-      'moves results before a system message that stands between',
+      'moves results before a system message after their calls',
       [assistant(call('a'), call('b')), tool(result('a', '1')), system('s'), tool(result('b', '2'))],
       [assistant(call('a'), call('b')), tool(result('a', '1'), result('b', '2')), system('s')],
     ],

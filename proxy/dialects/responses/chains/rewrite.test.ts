@@ -114,7 +114,7 @@ describe('any conversation', () => {
   const exchange = fc.record({
     before: fc.subarray(['"a":1.0', ' "b" : "input" ', '"metadata":{"previous_response_id":"no"}']),
     input: fc.array(item, { maxLength: 3 }),
-    said: fc.array(item, { maxLength: 3 }),
+    output: fc.array(item, { maxLength: 3 }),
     referenceFirst: fc.boolean(),
     streamed: fc.boolean(),
   })
@@ -134,15 +134,15 @@ describe('any conversation', () => {
           history.push(...chains.input(parse(requestText(each, true))))
           history.push(...(answerTo(each)?.items ?? []))
         }
-        const all = [first, ...exchanges.flatMap(({ input, said }) => [...input, ...said]), ...last.input]
+        const all = [first, ...exchanges.flatMap(({ input, output }) => [...input, ...output]), ...last.input]
         expect(expanded(requestText(last, true), history).body.toString()).toBe(requestText(last, false, all))
       }),
     )
   })
 
-  function answerTo({ said, streamed }: Exchange) {
+  function answerTo({ output, streamed }: Exchange) {
     const tap = chains.tap(parse('{"model":"m","input":"Hi"}'))
-    const response = `{"id":"r","object":"response","status":"completed","output":[${said.join(',')}]}`
+    const response = `{"id":"r","object":"response","status":"completed","output":[${output.join(',')}]}`
     if (streamed) tap.push(Buffer.from(`data: {"type":"response.completed","response":${response}}\n\n`))
     else tap.whole(Buffer.from(response))
     return tap.record()

@@ -2,10 +2,10 @@
 
 /** The last message of a conversation that is compacted. */
 export const INSTRUCTION = `\
-The conversation above is about to be removed to make room. Whoever goes on with the work, you or another model, will \
+The conversation above is about to be removed to make room. Whoever continues the work, you or another model, will \
 have the summary that you write now and perhaps the messages of the user, but no answers, no tool calls and no results.
 
-Do not answer the user, do not go on with the work and do not call tools. Write the summary as plain text, and nothing \
+Do not answer the user, do not continue the work and do not call tools. Write the summary as plain text, and nothing \
 else. It must let a careful engineer take over without asking anything twice. Say, as far as there is something to say:
 
 1. Goal: what the user wants, with every requirement, limit and preference, in the latest version where they changed. \

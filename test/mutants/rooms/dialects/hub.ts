@@ -111,7 +111,7 @@ export const HUB: Mutant[] = [
     'id, text, paragraph })',
     'id, text, paragraph: 0 })',
   ]),
-  // Broken base64 is passed on.
+  // Broken base64 is forwarded.
   ...faults('proxy/dialects/core/neutral/media.ts', 'proxy/dialects/core/neutral/media.test.ts', [
     ' || bare.length % 4 === 1',
     '',
