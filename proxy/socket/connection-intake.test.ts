@@ -25,9 +25,9 @@ describe('incomplete messages', () => {
     }
     const answered = () =>
       new Promise<void>((resolve) => {
-        client.ws.on('pong', function hear(data) {
+        client.ws.on('pong', function onPong(data) {
           if (data.length > 0) return
-          client.ws.off('pong', hear)
+          client.ws.off('pong', onPong)
           resolve()
         })
         client.ws.ping()
