@@ -162,7 +162,7 @@ export const CATALOGUE = {
     status: 426,
     domain: 'caller',
     retry: false,
-    meaning: 'This path takes a POST or a WebSocket upgrade.',
+    meaning: 'This path accepts a POST or a WebSocket upgrade.',
   },
   headers_too_large: {
     status: 431,

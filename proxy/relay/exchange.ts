@@ -60,7 +60,7 @@ function streamAnswer(
     let failed = false
     const fail = () => {
       failed = true
-      reject(new GatewayError('upstream_error', 'The upstream broke off its answer.'))
+      reject(new GatewayError('upstream_error', 'The upstream ended its answer early.'))
     }
     const failIncomplete = () => {
       if (answer?.complete !== true) fail()

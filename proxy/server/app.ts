@@ -145,7 +145,7 @@ function onlyOf(taken: readonly string[], elsewhere: readonly string[] = []) {
   return (req: Request, res: Response, next: NextFunction) => {
     if (taken.includes(req.method)) return next()
     res.setHeader('allow', allowed)
-    throw new GatewayError('method_not_allowed', `This path takes ${allowed}.`)
+    throw new GatewayError('method_not_allowed', `This path accepts ${allowed}.`)
   }
 }
 
@@ -184,7 +184,7 @@ function modelOf(req: Request): string {
 /** Express throws a URIError for a path that does not decode. */
 function toGatewayError(error: unknown): GatewayError {
   if (error instanceof URIError)
-    return new GatewayError('invalid_request', 'The path is not validly encoded.')
+    return new GatewayError('invalid_request', 'The path has invalid percent-encoding.')
   return GatewayError.from(error)
 }
 

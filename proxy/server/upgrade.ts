@@ -158,7 +158,7 @@ function answer(req: IncomingMessage, error: GatewayError, requestId: string): v
 function problemOf(req: IncomingMessage): GatewayError | undefined {
   const { upgrade, 'sec-websocket-key': key, 'sec-websocket-version': version } = req.headers
   if (req.httpVersion !== '1.1' || !isOffered(upgrade))
-    return required('This path takes POST, or a WebSocket.')
+    return required('This path accepts POST, or a WebSocket.')
   // Its body would pass for messages.
   if (hasBody(req))
     return new GatewayError('invalid_request', 'A request for a WebSocket must not have a body.')

@@ -192,7 +192,7 @@ describe('a shutdown', () => {
 })
 
 describe('a revoked key', () => {
-  const revoked = new GatewayError('unauthorized', 'This API key was taken back.')
+  const revoked = new GatewayError('unauthorized', 'This API key was revoked.')
 
   test('closes idle sockets', async () => {
     const { url, key, sockets } = await socketServer(patient().serve)

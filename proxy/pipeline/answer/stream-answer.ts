@@ -116,7 +116,7 @@ export function streamAnswer(
         // The gateway itself broke a cancelled stream.
         if (over || cancel.aborted) return
         const error =
-          callerError(failure) ?? new GatewayError('upstream_error', 'The upstream broke off its answer.')
+          callerError(failure) ?? new GatewayError('upstream_error', 'The upstream ended its answer early.')
         finish({ outcome: 'upstream_failed', failure, error })
         endWith(error)
       },

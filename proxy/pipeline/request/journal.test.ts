@@ -93,7 +93,7 @@ test('a client that left is logged without an error to render', async () => {
 test('an error that was sent as an event is logged, but not thrown', async () => {
   const { journal, lines } = testJournal()
   await journal.run(arrival({ status: () => 200 }), async (ctx) => {
-    ctx.error = new GatewayError('upstream_error', 'The upstream broke off its answer.')
+    ctx.error = new GatewayError('upstream_error', 'The upstream ended its answer early.')
   })
   expect(lines).toMatchObject([{ status: 200, code: 'upstream_error' }])
 })
