@@ -105,10 +105,7 @@ export const RELAY: Mutant[] = [
     // A silent stream shows nothing.
     ['res.flushHeaders()', ''],
     // The upstream continues without a client.
-    [
-      'await unlessAborted(streamAnswer(socket, call, res, events), signal)',
-      'await streamAnswer(socket, call, res, events)',
-    ],
+    ['await unlessAborted(streamAnswer(call, res, events), signal)', 'await streamAnswer(call, res, events)'],
   ),
 
   ...faults(
