@@ -5,19 +5,12 @@ import type { Log } from '../../../contract/log.ts'
 import { parseDollars } from '../../../contract/money.ts'
 import { type Change, Reflector } from '../../kube/reflector.ts'
 import { type KubeClient, keyOf } from '../../kube/types.ts'
-import type {
-  AnyResource,
-  Changes,
-  GeneratedKey,
-  InvalidResource,
-  Recorded,
-  SecretData,
-} from '../../snapshot.ts'
+import type { AnyResource, Changes, GeneratedKey, InvalidResource, Recorded } from '../../snapshot.ts'
 import { Coalescer } from './coalescer.ts'
-import { NamedSecrets } from './named.ts'
 import { type Kept, keepObject, type Specs } from './object.ts'
 import { generatedSecretName, generatesKey, secretsNamedBy } from './references.ts'
-import { type KeptSecret, keepSecret, SecretReader } from './secrets.ts'
+import type { KeptSecret } from './secrets.ts'
+import { WatchedSecrets } from './watched-secrets.ts'
 
 interface ClusterOptions {
   client: KubeClient
@@ -43,7 +36,8 @@ interface KindHealth {
   resources: number
 }
 
-type Kinds = { [Name in KindName]: Reflector<Kept<Specs[Name], Name>>[] }
+type KeptByKind = { [Name in KindName]: Kept<Specs[Name], Name> }
+type Kinds = { [Name in KindName]: Reflector<KeptByKind[Name]>[] }
 
 /** Time until an unreadable Secret is read again. */
 const READ_AGAIN_MS = 500
@@ -51,10 +45,8 @@ const READ_AGAIN_MS = 500
 export class ClusterSource {
   readonly #options: ClusterOptions
   readonly #kinds: Kinds
-  readonly #secrets: Reflector<KeptSecret>[]
-  readonly #reader: SecretReader
+  readonly #secrets: WatchedSecrets
   readonly #coalescer: Coalescer
-  readonly #named = new NamedSecrets()
   /** Ids of resources, and names of Secrets, for the next changes. */
   #changedIds = new Set<string>()
   #changedSecrets = new Set<string>()
@@ -66,7 +58,6 @@ export class ClusterSource {
   constructor(options: ClusterOptions) {
     const { client, log } = options
     this.#options = options
-    this.#reader = new SecretReader(client, log)
     this.#coalescer = new Coalescer(() => this.#emit())
     this.#kinds = {
       ApiKey: this.#follow('ApiKey', KINDS.ApiKey),
@@ -75,26 +66,16 @@ export class ClusterSource {
       Channel: this.#follow('Channel', KINDS.Channel),
       ModelRoute: this.#follow('ModelRoute', KINDS.ModelRoute),
     }
-    const labelSelector = Object.entries(options.secretLabels)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(',')
-    this.#secrets = this.#paths('/api/v1', 'secrets').map((path) => {
-      const reflector: Reflector<KeptSecret> = new Reflector({
-        client,
-        path,
-        // Helm releases are large and contain no keys.
-        fieldSelector: 'type!=helm.sh/release.v1',
-        labelSelector,
-        log,
-        keep: (object) => keepSecret(object, this.#named.has(keyOf(object)), reflector.get(keyOf(object))),
-        changed: (changes) => {
-          if (!this.#synced) return
-          const named = changes.filter(({ key }) => this.#named.has(key))
-          for (const { key } of named) this.#changedSecrets.add(key)
-          if (named.length > 0) this.#coalescer.trigger()
-        },
-      })
-      return reflector
+    this.#secrets = new WatchedSecrets({
+      client,
+      log,
+      paths: this.#paths('/api/v1', 'secrets'),
+      labels: options.secretLabels,
+      changed: (names) => {
+        if (!this.#synced) return
+        for (const name of names) this.#changedSecrets.add(name)
+        this.#coalescer.trigger()
+      },
     })
   }
 
@@ -105,29 +86,27 @@ export class ClusterSource {
     await Promise.all(kinds.map(({ synced }) => synced))
     if (this.#stopped) return
     // Only now is it known which Secrets matter.
-    for (const id of this.#ids()) this.#named.set(id, this.#namesIn(id))
-    for (const reflector of this.#secrets) reflector.start()
-    await Promise.all(this.#secrets.map(({ synced }) => synced))
+    const { named, reflectors } = this.#secrets
+    for (const id of this.#ids()) named.set(id, this.#namesIn(id))
+    for (const reflector of reflectors) reflector.start()
+    await Promise.all(reflectors.map(({ synced }) => synced))
     if (this.#stopped) return
     this.#synced = true
     this.#changedIds = new Set(this.#ids())
-    this.#changedSecrets = new Set(this.#named.secrets())
+    this.#changedSecrets = new Set(named.secrets())
     await this.#emit()
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
     this.#coalescer.stop()
-    const all = [...Object.values(this.#kinds).flat(), ...this.#secrets]
+    const all = [...Object.values(this.#kinds).flat(), ...this.#secrets.reflectors]
     await Promise.all(all.map((reflector) => reflector.stop()))
   }
 
   /** A resource in the API server, by "Kind/namespace/name". */
   found(id: string): Pick<Kept<unknown>, 'uid' | 'status' | 'deleting'> | undefined {
-    const slash = id.indexOf('/')
-    const key = id.slice(slash + 1)
-    for (const name of KIND_NAMES) if (id.slice(0, slash) === name) return this.#get(name, key)
-    return undefined
+    return this.#kept(id)
   }
 
   /** What the statuses say about money. */
@@ -149,9 +128,9 @@ export class ClusterSource {
   }
 
   health(): KindHealth[] {
-    const groups: [KindHealth['kind'], Reflector<unknown>[]][] = [
+    const groups: [KindHealth['kind'], readonly Reflector<unknown>[]][] = [
       ...KIND_NAMES.map((name): [KindName, Reflector<unknown>[]] => [name, this.#kinds[name]]),
-      ['Secret', this.#secrets],
+      ['Secret', this.#secrets.reflectors],
     ]
     return groups.map(([kind, reflectors]) => {
       const healths = reflectors.map((reflector) => reflector.health())
@@ -196,7 +175,7 @@ export class ClusterSource {
     for (const { key } of changes) this.#options.onSeen?.(`${name}/${key}`)
   }
 
-  #get<Name extends KindName>(name: Name, key: string): Kept<Specs[Name], Name> | undefined {
+  #get<Name extends KindName>(name: Name, key: string): KeptByKind[Name] | undefined {
     for (const reflector of this.#kinds[name]) {
       const kept = reflector.get(key)
       if (kept !== undefined) return kept
@@ -204,31 +183,37 @@ export class ClusterSource {
     return undefined
   }
 
+  #kept(id: string): KeptByKind[KindName] | undefined {
+    for (const name of KIND_NAMES) if (kindIn(id) === name) return this.#get(name, keyIn(id))
+    return undefined
+  }
+
   async #emit(): Promise<void> {
     if (!this.#synced || this.#stopped) return
+    const { named } = this.#secrets
     const [ids, secrets] = [this.#changedIds, this.#changedSecrets]
     this.#changedIds = new Set()
     this.#changedSecrets = new Set()
     const names = new Map([...ids].map((id) => [id, this.#namesIn(id)]))
     const resources = new Map([...ids].map((id) => [id, this.#found(id)]))
-    const known = [...secrets].filter((name) => this.#named.has(name))
-    const unread = await this.#readMissing([...names.values(), new Set(known)])
+    const known = [...secrets].filter((name) => named.has(name))
+    const unread = await this.#secrets.readMissing([...names.values(), new Set(known)])
     if (this.#stopped) return
-    for (const [id, named] of names) {
+    for (const [id, references] of names) {
       // With an unreadable Secret, the resource stays as it was delivered last.
-      const held = this.#delivered.has(id) && [...named].some((name) => unread.has(name))
+      const held = this.#delivered.has(id) && [...references].some((name) => unread.has(name))
       if (held) resources.delete(id)
-      else for (const name of this.#named.set(id, named)) secrets.add(name)
+      else for (const name of named.set(id, references)) secrets.add(name)
       if (held) this.#changedIds.add(id)
     }
-    for (const name of [...unread, ...secrets]) if (this.#lacks(name)) this.#changedSecrets.add(name)
-    if (this.#changedSecrets.size > 0) this.#coalescer.triggerIn(READ_AGAIN_MS)
+    for (const name of [...unread, ...secrets]) if (this.#secrets.lacks(name)) this.#changedSecrets.add(name)
+    if (unread.size > 0 || this.#changedSecrets.size > 0) this.#coalescer.triggerIn(READ_AGAIN_MS)
     for (const name of secrets)
-      for (const id of this.#named.namersOf(name))
+      for (const id of named.namersOf(name))
         if (!this.#changedIds.has(id)) resources.set(id, resources.get(id) ?? this.#found(id))
     const changes = {
       resources,
-      secrets: this.#dataOf(secrets),
+      secrets: this.#secrets.contentsOf(secrets),
       generated: this.#generatedOf(resources.keys()),
     }
     try {
@@ -261,53 +246,6 @@ export class ClusterSource {
         }
   }
 
-  /** True for a Secret that exists and is referred to, but whose contents were dropped because it was not before. */
-  #lacks(name: string): boolean {
-    const kept = this.#named.has(name) ? this.#secret(name) : undefined
-    return kept !== undefined && kept.data === undefined
-  }
-
-  /** Reads Secrets that appeared before the resource that refers to them. Returns those that could not be read. */
-  async #readMissing(names: Iterable<ReadonlySet<string>>): Promise<Set<string>> {
-    const missing = new Set<string>()
-    for (const named of names)
-      for (const name of named) {
-        const kept = this.#secret(name)
-        if (kept !== undefined && kept.data === undefined) missing.add(name)
-      }
-    const unread = new Set<string>()
-    await Promise.all([...missing].map(async (name) => void ((await this.#read(name)) || unread.add(name))))
-    if (unread.size > 0) this.#coalescer.triggerIn(READ_AGAIN_MS)
-    return unread
-  }
-
-  async #read(name: string): Promise<boolean> {
-    const read = await this.#reader.read(name)
-    const kept = this.#secret(name)
-    if (read === 'failed') return kept === undefined || kept.data !== undefined
-    if (kept !== undefined && kept.data === undefined && read !== 'gone') Object.assign(kept, read)
-    return true
-  }
-
-  #secret(name: string): KeptSecret | undefined {
-    for (const reflector of this.#secrets) {
-      const kept = reflector.get(name)
-      if (kept !== undefined) return kept
-    }
-    return undefined
-  }
-
-  /** Contents of these Secrets; undefined if gone or no longer referred to, in which case the contents are dropped. */
-  #dataOf(names: Iterable<string>): Map<string, SecretData | undefined> {
-    const secrets = new Map<string, SecretData | undefined>()
-    for (const name of names) {
-      const kept = this.#secret(name)
-      if (kept !== undefined && !this.#named.has(name)) kept.data = undefined
-      secrets.set(name, kept?.data)
-    }
-    return secrets
-  }
-
   #generatedOf(ids: Iterable<string>): Map<string, GeneratedKey | undefined> {
     const generated = new Map<string, GeneratedKey | undefined>()
     for (const id of ids) if (id.startsWith('ApiKey/')) generated.set(keyIn(id), this.#generated(keyIn(id)))
@@ -315,21 +253,8 @@ export class ClusterSource {
   }
 
   #found(id: string): AnyResource | InvalidResource | undefined {
-    const key = keyIn(id)
-    switch (kindIn(id)) {
-      case 'ApiKey':
-        return resourceOf(this.#get('ApiKey', key))
-      case 'Account':
-        return resourceOf(this.#get('Account', key))
-      case 'Credit':
-        return resourceOf(this.#get('Credit', key))
-      case 'Channel':
-        return resourceOf(this.#get('Channel', key))
-      case 'ModelRoute':
-        return resourceOf(this.#get('ModelRoute', key))
-      default:
-        return undefined
-    }
+    const kept = this.#kept(id)
+    return kept?.resource ?? kept?.invalid
   }
 
   #generated(key: string): GeneratedKey | undefined {
@@ -337,7 +262,7 @@ export class ClusterSource {
     if (kept?.resource === undefined || !generatesKey(kept.resource.spec)) return undefined
     const { namespace, name } = kept.resource.metadata
     const secretName = generatedSecretName(name)
-    const state = stateFor({ name, uid: kept.uid }, this.#secret(`${namespace}/${secretName}`))
+    const state = stateFor({ name, uid: kept.uid }, this.#secrets.get(`${namespace}/${secretName}`))
     return { secretName, state }
   }
 }
@@ -348,9 +273,6 @@ function changesResource<Spec>(change: Change<Kept<Spec>>): boolean {
   const { object, old } = change
   return old === undefined || object.resource !== old.resource || object.invalid !== old.invalid
 }
-
-const resourceOf = <Spec, Name extends KindName>(kept: Kept<Spec, Name> | undefined) =>
-  kept?.resource ?? kept?.invalid
 
 function stateFor(
   apiKey: { name: string; uid: string },

@@ -100,8 +100,8 @@ export const CONTROLLER: Mutant[] = [
 
   // A Secret that cannot be read withdraws the key that named another one before.
   ...faults('controller/source/cluster/cluster.ts', 'controller/source/cluster/cluster.test.ts', [
-    'this.#delivered.has(id) && [...named]',
-    'this.#delivered.size < 0 && [...named]',
+    'this.#delivered.has(id) && [...references]',
+    'this.#delivered.size < 0 && [...references]',
   ]),
 
   // Credits applied while the store was down are forgotten.
@@ -117,8 +117,8 @@ export const CONTROLLER: Mutant[] = [
   ]),
 
   // A new upstream credential takes effect only with another change.
-  ...faults('controller/source/cluster/cluster.ts', 'test/integration/fleet/changes.test.ts', [
-    'changes.filter(({ key }) => this.#named.has(key))',
+  ...faults('controller/source/cluster/watched-secrets.ts', 'test/integration/fleet/changes.test.ts', [
+    'changes.filter(({ key }) => this.named.has(key))',
     'changes.filter(({ key }) => key.length < 0)',
   ]),
 
