@@ -241,7 +241,7 @@ export interface TokenNumbers {
   output?: number
 }
 
-/** An error for a client. The message is our own, or sanitised, so it is safe to show. */
+/** An error for a client. The message is the gateway's own, or sanitised, so it is safe to show. */
 export class GatewayError extends Error {
   override name = 'GatewayError'
   readonly code: ErrorCode
@@ -305,7 +305,7 @@ export interface UpstreamFailure {
   retryAfterSeconds?: number
   /** Set for caller_fault: the error for the client, built from templates. */
   forCaller?: GatewayError
-  /** The upstream's own message. It replaces that of `forCaller`, sanitised, where the channel allows. */
+  /** The upstream's own message. It replaces that of `forCaller`, sanitised, if the channel allows it. */
   words?: Unshown
   /**
    * The upstream refuses a carrier of an earlier answer: a signature, encrypted reasoning, the id of an item. The request

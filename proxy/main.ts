@@ -113,7 +113,7 @@ export async function startProxy({
     async stop(graceMs) {
       const stopping = performance.now()
       await edge.drain(graceMs)
-      // As long as a settle could need anyway, and longer where there is time: what waits is money.
+      // At least as long as a settle can take, and longer if there is time, because waiting settles are money.
       await storeSide.drain(Math.max(SETTLE_MS, graceMs - (performance.now() - stopping)))
       await stop()
     },

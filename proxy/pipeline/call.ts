@@ -10,7 +10,7 @@ interface ServedEndpoint extends Endpoint {
 export interface Call {
   endpoint: ServedEndpoint
   requestId: string
-  /** The HTTP request, or the one that opened the socket. It shows who calls, and from where. */
+  /** The HTTP request, or the one that opened the socket. It shows the caller and its address. */
   req: IncomingMessage
   client: ClientSide
   /** Aborted when work on the answer must end early; its reason is ClientGone or the GatewayError for the client. */

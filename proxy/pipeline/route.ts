@@ -106,7 +106,7 @@ export function isServed(table: RoutingTable, caller: Caller, model: string): bo
   return Object.values(ENDPOINTS).some((endpoint) => !('none' in planRoute(table, caller, model, endpoint)))
 }
 
-/** A route without a price does not exist for callers who must pay: it would serve them for nothing. */
+/** A route without a price does not exist for paying callers, because it would serve them for free. */
 function usable(route: RouteRecord, caller: Caller): boolean {
   return route.free || route.price !== undefined || caller.account?.enforced !== true
 }

@@ -48,7 +48,7 @@ async function alsoListen(server: HttpServer, port: number, host: string): Promi
   }
 }
 
-/** Without a host Node takes all interfaces, IPv6 among them where there is IPv6. */
+/** Without a host Node listens on all interfaces, including IPv6 if the machine has it. */
 async function bind(server: Server | HttpServer, port: number, host: string | undefined): Promise<void> {
   server.listen({ port, host })
   await once(server, 'listening')

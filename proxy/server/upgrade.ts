@@ -24,7 +24,7 @@ const KEY = /^[+/0-9A-Za-z]{22}==$/
 /** Time for a refused client to close its side. */
 const LINGER_MS = 2_000
 
-/** Who opened a socket, by its handshake; for the log of messages that are refused before they authenticate. */
+/** The opener of a socket, by its handshake; for the log of messages that are refused before they authenticate. */
 const openers = new WeakMap<IncomingMessage, Opener>()
 
 type Opener = Pick<RequestRecord, 'client' | 'key' | 'keyPreview' | 'namespace' | 'account'>

@@ -120,7 +120,7 @@ export class TableFollower {
     return this.#now() - this.#knowledge.verifiedAt
   }
 
-  /** Rejects with StoreUnavailable or RecordUnreadable when the store cannot tell. */
+  /** Rejects with StoreUnavailable or RecordUnreadable if the store cannot answer. */
   async key(hash: string): Promise<KeyRecord | undefined> {
     if (!this.#caughtUp) throw new StoreUnavailable('no table has been read yet')
     return this.#records.key(hash)
@@ -247,7 +247,7 @@ export class TableFollower {
     return true
   }
 
-  /** What is stored and does not open is no reason to doubt the records; a store that is away is. */
+  /** A stored table that does not open does not make records doubtful; a store that is away does. */
   #failed(error: unknown): void {
     this.#tableMissing = true
     if (error instanceof RecordUnreadable) this.#events.unreadable('table', error)

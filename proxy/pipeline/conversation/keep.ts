@@ -12,7 +12,7 @@ import { writeExchange } from './stored-exchange.ts'
 /** How long an answer waits for the store. */
 const KEEP_MS = 1_000
 
-/** Who served an answer. */
+/** The server of an answer. */
 interface ServedBy {
   /** namespace/name of the channel; '' for an answer without an upstream. */
   channel: string
@@ -31,7 +31,7 @@ interface KeptRequest {
   input: string[]
 }
 
-/** Never rejects: an answer that cannot be kept is served all the same. */
+/** Never rejects: an answer that cannot be stored is still served. */
 export async function keepAnswer(request: KeptRequest, answer: AnswerRecord, by: ServedBy): Promise<void> {
   const { conversations, position } = request
   const work = [remember(request, answer), ...(position.store ? [store(request, answer, by)] : [])]

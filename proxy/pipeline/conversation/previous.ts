@@ -36,7 +36,7 @@ export interface Previous {
   /** Absent for a response that only its connection remembers. */
   binding?: ResponseBinding
   /**
-   * All items up to and including this response; undefined when they are not kept (any more). Throws GatewayError
+   * All items up to and including this response; undefined if they are not stored (any more). Throws GatewayError
    * store_unavailable.
    */
   history(): Promise<readonly string[] | undefined>
@@ -52,7 +52,7 @@ interface Known {
 
 /**
  * Throws GatewayError previous_response_not_found for an id that is unknown, gone, or another owner's, and
- * store_unavailable when the store cannot tell.
+ * store_unavailable if the store cannot answer.
  */
 export async function findPrevious(known: Known, owner: string, id: string): Promise<Previous> {
   const { kept, memory, time, chains } = known

@@ -75,7 +75,7 @@ export class RequestContext {
     return result
   }
 
-  /** Notes that the first byte of the answer goes out; later calls change nothing. */
+  /** Notes that the first byte of the answer is sent; later calls change nothing. */
   firstByte(): void {
     this.record.ms.firstEvent ??= elapsed(this.startedAt)
   }

@@ -16,7 +16,7 @@ interface Refused {
   endpoint: string
   requestId: string
   req: IncomingMessage
-  /** Fields that are known of the caller all the same. */
+  /** Known fields of the caller. */
   known?: Partial<RequestRecord>
 }
 

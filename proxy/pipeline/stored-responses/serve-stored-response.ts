@@ -95,7 +95,7 @@ function ignoreNotFound(error: unknown): undefined {
   throw error
 }
 
-/** The credential of the channel may not do this, now or later. */
+/** The channel's credential is not allowed to do this. */
 const REFUSED = [401, 402, 403]
 
 /** Calls the upstream that keeps the response. Throws GatewayError not_found, invalid_request and upstream_error. */
