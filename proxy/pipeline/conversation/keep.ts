@@ -12,7 +12,7 @@ import { writeExchange } from './stored-exchange.ts'
 /** How long an answer waits for the store. */
 const KEEP_MS = 1_000
 
-/** The server of an answer. */
+/** The origin of an answer. */
 interface ServedBy {
   /** namespace/name of the channel; '' for an answer without an upstream. */
   channel: string
