@@ -1,12 +1,11 @@
 /** The current status of every resource. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Condition, KindName } from '../../contract/api/index.ts'
-import { objectId } from '../../contract/ids.ts'
 import type { Log } from '../../contract/log.ts'
-import { formatDollars } from '../../contract/money.ts'
 import type { Heartbeat, Store } from '../../store/contract.ts'
 import type { AppliedCredits, Compiled, FoundStatus, ObjectStatus, Published, Touched } from '../snapshot.ts'
 import { allConditions, type Carried, withTimes } from './conditions.ts'
+import { balanceOf, fundsChanged, fundsFields, recordedFunds } from './funds.ts'
 import { type Illness, illnesses } from './health.ts'
 
 /** How often the health of channels is updated, so that an upstream that fails now and then causes few writes. */
@@ -150,20 +149,12 @@ export class StatusBoard {
     this.#credits = credits
     const changed: string[] = []
     for (const [id, entry] of this.#entries) {
-      const { kind, metadata } = entry.object
+      const { kind } = entry.object
       if (kind !== 'Account' && kind !== 'Credit') continue
-      const { namespace, name } = metadata
-      const money = { ...entry.money, ...this.#moneyOf(entry.object) }
+      const money = { ...entry.money, ...fundsFields(credits, entry.object) }
       const moved = !isDeepStrictEqual(entry.money, money)
       entry.money = money
-      const credit = `${namespace}/${name}`
-      const account = objectId(namespace, name)
-      const changedState =
-        kind === 'Credit'
-          ? before.results.get(credit) !== credits.results.get(credit)
-          : before.lost.has(account) !== credits.lost.has(account) ||
-            before.funds.has(account) !== credits.funds.has(account)
-      if (moved || changedState) changed.push(id)
+      if (moved || fundsChanged(before, credits, entry.object)) changed.push(id)
     }
     this.#judge(changed)
   }
@@ -201,7 +192,8 @@ export class StatusBoard {
   }
 
   #mustWaitForLedger(id: string, object: ObjectStatus): boolean {
-    if (object.kind !== 'Account' || !object.inForce || this.#balanceOf(object) !== 'unknown') return false
+    if (object.kind !== 'Account' || !object.inForce || balanceOf(this.#credits, object) !== 'unknown')
+      return false
     const found = this.#options.found?.(id)?.conditions ?? []
     return found.some(({ type }) => type === 'Programmed')
   }
@@ -214,7 +206,7 @@ export class StatusBoard {
       conditions: conditions.map((condition) => withTimeFound(condition, found?.conditions)),
       ...object.fields,
       ...(illness !== undefined && { health: { ...illness } }),
-      ...recordedMoney(object.kind, found),
+      ...recordedFunds(object.kind, found),
       ...money,
     }
   }
@@ -269,29 +261,7 @@ export class StatusBoard {
     const carried = { publication, served, illness: this.#illness(object) }
     if (object.kind === 'Credit')
       return { ...carried, credit: this.#credits.results.get(`${namespace}/${name}`)?.outcome }
-    return object.kind === 'Account' ? { ...carried, balance: this.#balanceOf(object) } : carried
-  }
-
-  #balanceOf({ metadata: { namespace, name } }: ObjectStatus): 'unknown' | 'known' | 'lost' {
-    const account = objectId(namespace, name)
-    if (this.#credits.lost.has(account)) return 'lost'
-    return this.#credits.funds.has(account) ? 'known' : 'unknown'
-  }
-
-  /** Status fields from the ledger; empty if it has not answered. */
-  #moneyOf({ kind, metadata: { namespace, name } }: ObjectStatus): Record<string, string> {
-    const appliedAt =
-      kind === 'Credit' ? this.#credits.results.get(`${namespace}/${name}`)?.appliedAt : undefined
-    if (appliedAt !== undefined) return { appliedAt: new Date(appliedAt).toISOString() }
-    const funds = kind === 'Account' ? this.#credits.funds.get(objectId(namespace, name)) : undefined
-    if (funds === undefined) return {}
-    const { balance, held, credited, spent } = funds
-    return {
-      balance: formatDollars(balance),
-      held: formatDollars(held),
-      credited: formatDollars(credited),
-      spent: formatDollars(spent),
-    }
+    return object.kind === 'Account' ? { ...carried, balance: balanceOf(this.#credits, object) } : carried
   }
 
   #logChange(object: ObjectStatus, before: readonly Condition[], after: readonly Condition[]): void {
@@ -330,17 +300,6 @@ function byKindAndName(a: ListedStatus, b: ListedStatus): number {
 
 const ORDER: Record<KindName, number> = { ApiKey: 0, Account: 1, Credit: 2, Channel: 3, ModelRoute: 4 }
 const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
-
-const MONEY_FIELDS: Partial<Record<KindName, readonly string[]>> = {
-  Account: ['balance', 'held', 'credited', 'spent'],
-  Credit: ['appliedAt'],
-}
-
-/** Never removed: the only proof of credits and spending that outlives the ledger and this process. */
-function recordedMoney(kind: KindName, found: FoundStatus | undefined): Record<string, unknown> {
-  const names = (MONEY_FIELDS[kind] ?? []).filter((name) => found?.[name] !== undefined)
-  return Object.fromEntries(names.map((name) => [name, found?.[name]]))
-}
 
 /** Keeps the time in the API server if the status is the same as there. */
 function withTimeFound(condition: Condition, found: readonly Condition[] | undefined): Condition {

@@ -41,7 +41,7 @@ export const CONTROLLER: Mutant[] = [
     // An edit is reported in force while a proxy still serves the old one.
     ['Math.min(...this.#live', 'Math.max(...this.#live'],
     // The only record of an account's money is overwritten when the ledger does not answer.
-    ['      ...recordedMoney(object.kind, found),\n', ''],
+    ['      ...recordedFunds(object.kind, found),\n', ''],
   ),
 
   ...faults(
@@ -186,8 +186,8 @@ export const CONTROLLER: Mutant[] = [
     'known.secrets[0] === secrets[0]',
   ]),
   // A new leader reports every account ready before it has queried the ledger.
-  ...faults('controller/status/board.ts', 'controller/status/board.test.ts', [
-    "this.#credits.funds.has(account) ? 'known' : 'unknown'",
+  ...faults('controller/status/funds.ts', 'controller/status/board.test.ts', [
+    "funds.has(account) ? 'known' : 'unknown'",
     "'known'",
   ]),
 
