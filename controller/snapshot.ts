@@ -198,8 +198,7 @@ export interface Funds {
 /** A status as stored in the API server. */
 export type FoundStatus = { conditions?: Condition[] | undefined } & Record<string, unknown>
 
-/**
- * What the statuses of resources said about money when this process first saw them. The API server keeps them even if the
+/** The facts about money in the statuses of resources when this process first saw them. The API server keeps them even if the
  * store loses its data.
  */
 export interface Recorded {

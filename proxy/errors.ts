@@ -162,7 +162,7 @@ export const CATALOGUE = {
     status: 426,
     domain: 'caller',
     retry: false,
-    meaning: 'This path takes a POST or a WebSocket upgrade.',
+    meaning: 'This path accepts a POST or a WebSocket upgrade.',
   },
   headers_too_large: {
     status: 431,
@@ -223,7 +223,7 @@ interface GatewayErrorOptions {
   /** Overrides the catalogue's status: an upstream's 413 or 422 keeps its own. */
   status?: number
   retryAfterSeconds?: number | undefined
-  /** SDKs retry 408, 409, 429 and 5xx by themselves; true tells them that a retry does not help. */
+  /** SDKs retry 408, 409, 429 and 5xx by themselves; true makes them give up, because a retry does not help. */
   final?: boolean
   tokens?: TokenNumbers | undefined
   /** `error.details` of the messages API, which its SDKs act on. Other dialects leave it out. */
@@ -241,7 +241,7 @@ export interface TokenNumbers {
   output?: number
 }
 
-/** An error for a client. The message is our own, or sanitised, so it is safe to show. */
+/** An error for a client. The message is the gateway's own, or sanitised, so it is safe to show. */
 export class GatewayError extends Error {
   override name = 'GatewayError'
   readonly code: ErrorCode
@@ -266,7 +266,7 @@ export class GatewayError extends Error {
   /** The error itself, or internal_error with the unexpected one as its cause. */
   static from(error: unknown): GatewayError {
     if (error instanceof GatewayError) return error
-    return new GatewayError('internal_error', 'Something went wrong in the gateway.', { cause: error })
+    return new GatewayError('internal_error', 'The gateway failed unexpectedly.', { cause: error })
   }
 
   /** The same error with another message. */
@@ -305,7 +305,7 @@ export interface UpstreamFailure {
   retryAfterSeconds?: number
   /** Set for caller_fault: the error for the client, built from templates. */
   forCaller?: GatewayError
-  /** The upstream's own message. It replaces that of `forCaller`, sanitised, where the channel allows. */
+  /** The upstream's own message. It replaces that of `forCaller`, sanitised, if the channel allows it. */
   words?: Unshown
   /**
    * The upstream refuses a carrier of an earlier answer: a signature, encrypted reasoning, the id of an item. The request
@@ -313,7 +313,7 @@ export interface UpstreamFailure {
    */
   carrierRefused?: true
   /** Does not count against the channel: the model answered, but not with what was requested. */
-  blameless?: true
+  channelNotAtFault?: true
   /** The upstream does not know the response to continue. */
   stateRefused?: true
   /** For the request log alone: the failure, in words of the gateway (`connect_timeout`, `cut_stream`, …). */

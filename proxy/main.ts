@@ -47,7 +47,7 @@ export interface RunningProxy {
 
 /**
  * Resolves when both ports listen. A store that is away is waited for: until its table was read the proxy is not ready
- * and answers 503. Rejects with the listen error, whose `port` tells which one was taken.
+ * and answers 503. Rejects with the listen error, whose `port` is the one that was taken.
  */
 export async function startProxy({
   store,
@@ -113,7 +113,7 @@ export async function startProxy({
     async stop(graceMs) {
       const stopping = performance.now()
       await edge.drain(graceMs)
-      // As long as a settle could need anyway, and longer where there is time: what waits is money.
+      // At least as long as a settle can take, and longer if there is time, because waiting settles are money.
       await storeSide.drain(Math.max(SETTLE_MS, graceMs - (performance.now() - stopping)))
       await stop()
     },

@@ -21,6 +21,8 @@ const SCOPE = [
   'controller',
   'admin',
   'kit',
+  'proxy',
+  'test',
   'cli',
   'helm',
   'tools',

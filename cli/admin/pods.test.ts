@@ -96,7 +96,7 @@ describe('pods as admin ports', () => {
     [new KubeError('no route to host', 0), 'cannot be reached through the API server (no route to host)', 0],
     [new KubeError('403', 403), 'refuses access: set SLUICE_ADMIN_TOKEN to its admin token', 403],
     [new KubeError('pods/proxy is forbidden', 403, { reason: 'Forbidden' }), 'pods/proxy is forbidden', 403],
-  ])('%s: tells what the pod or the server said', async (error, message, status) => {
+  ])('%s: reports the message of the pod or the server', async (error, message, status) => {
     const { connect } = cluster({ [PODS]: pods('proxy-1'), [page('proxy-1', '/status')]: error })
     const { ports } = await podPorts({ namespace: 'sluice', token: TOKEN }, connect)
     await expect(ports[0]?.get('/status')).rejects.toMatchObject({ name: 'AdminFailure', message, status })

@@ -11,7 +11,7 @@ interface Keyed extends Credential {
   record: KeyRecord
 }
 
-/** What can be said about an ApiKey alone. Cached for each resource and its Secrets, because there may be thousands. */
+/** The verdict on an ApiKey by itself. Cached for each resource and its Secrets, because there may be thousands. */
 interface Reading {
   secrets: (SecretData | undefined)[]
   generated: GeneratedKey | undefined

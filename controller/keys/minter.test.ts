@@ -10,7 +10,7 @@ const body = z.object({ data: z.object({ key: z.string() }) })
 let calls: KubeCall[]
 let failures: Error[]
 let events: string[]
-let said: string[]
+let notes: string[]
 let minter: KeyMinter
 
 const client: KubeClient = {
@@ -28,11 +28,11 @@ beforeEach(() => {
   calls = []
   failures = []
   events = []
-  said = []
-  const note = (fields: object, message: string) => said.push(`${JSON.stringify(fields)} ${message}`)
+  notes = []
+  const note = (fields: object, message: string) => notes.push(`${JSON.stringify(fields)} ${message}`)
   const record = (event: { type: string; reason: string; note: string }) => {
     events.push(`${event.type} ${event.reason}`)
-    said.push(event.note)
+    notes.push(event.note)
   }
   const log = { info: note, warn: note, error: note }
   minter = new KeyMinter({ client, labels: { team: 'llm' }, events: { record }, log })
@@ -67,7 +67,7 @@ describe('the Secret of an ApiKey', () => {
     })
     const key = Buffer.from(body.parse(calls[0]?.body).data.key, 'base64').toString()
     expect(isMintedFormat(key) && hasValidChecksum(key)).toBe(true)
-    expect(said.join()).not.toContain(key)
+    expect(notes.join()).not.toContain(key)
   })
 
   it('is left alone if it has another owner', async () => {

@@ -3,13 +3,13 @@ import { createAffinity } from './affinity.ts'
 import { sessionOf } from './session.ts'
 
 describe('a session', () => {
-  test('is what the client calls it, by the header that names it most narrowly', () => {
+  test('has the name that the client gives it, in the most specific header', () => {
     const headers = { 'session-id': 'codex', 'x-session-affinity': 'ours', 'x-openwebui-chat-id': 'chat' }
     expect(sessionOf(headers, 'key')).toBe('ours')
     expect(sessionOf({ 'thread-id': 'thread', 'session-id': 'codex' }, 'key')).toBe('codex')
   })
 
-  test('is the key of its caches where no header names it', () => {
+  test('is the prompt cache key if no header names it', () => {
     expect(sessionOf({}, 'key')).toBe('key')
     expect(sessionOf({ 'x-session-affinity': '' }, 'key')).toBe('key')
   })
@@ -23,7 +23,7 @@ describe('a session', () => {
   })
 })
 
-describe('what is noted', () => {
+describe('a noted session', () => {
   function kept() {
     const texts = new Map<string, string>()
     const affinity = createAffinity({
@@ -42,7 +42,7 @@ describe('what is noted', () => {
     expect(await affinity.channel('state', 'one', 'name')).toBeUndefined()
   })
 
-  test('does not show the name', async () => {
+  test('does not store its name', async () => {
     const { texts, affinity } = kept()
     await affinity.note(
       { kind: 'state', owner: 'one', name: 'what only one upstream can read' },
@@ -52,7 +52,7 @@ describe('what is noted', () => {
     expect([...texts.keys()].join()).not.toContain('upstream')
   })
 
-  test('is a hint: a store that is away knows nothing', async () => {
+  test('is only a hint: while the store is away it is unknown', async () => {
     const away = async () => {
       throw new Error('away')
     }

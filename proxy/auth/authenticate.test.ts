@@ -38,7 +38,7 @@ test('a key without an account is not metered', async () => {
   expect(await ask({ key })).toEqual({ hash: keyHash(KEY), key, account: undefined })
 })
 
-test('a key brings its account', async () => {
+test('a key with an account gives that account', async () => {
   const account = testAccount()
   const key = testKey({ account: account.id })
   expect(await ask({ key, account, headers: ['authorization', `Bearer ${KEY}`] })).toEqual({
@@ -55,9 +55,9 @@ describe('401', () => {
     ['an empty key', { key: live, headers: ['x-api-key', ''] }],
     ['a Basic credential', { key: live, headers: ['authorization', 'Basic c2stYQ=='] }],
     ['two different keys', { key: live, headers: ['x-api-key', KEY, 'authorization', 'Bearer other'] }],
-    ['a key beyond all length', { key: live, headers: ['x-api-key', 'k'.repeat(16_000)] }],
+    ['a key that is too long', { key: live, headers: ['x-api-key', 'k'.repeat(16_000)] }],
     ['an unknown key', {}],
-    ['a key in other letters', { key: live, headers: ['x-api-key', KEY.toUpperCase()] }],
+    ['a key in another case', { key: live, headers: ['x-api-key', KEY.toUpperCase()] }],
     ['a disabled key', { key: testKey({ disabled: true }) }],
     ['a key that expires now', { key: testKey({ expiresAt: NOW }) }],
     ['a key that expired long ago', { key: testKey({ expiresAt: 0 }) }],
@@ -68,18 +68,18 @@ describe('401', () => {
     expect(await refusal(given)).toMatchObject({ code: 'unauthorized', status: 401 })
   })
 
-  test('a key lives until the instant at which it expires', async () => {
+  test('a key is valid until the instant at which it expires', async () => {
     expect(await ask({ key: testKey({ expiresAt: NOW + 1 }) })).toHaveProperty('key')
   })
 
-  test('nothing that was sent stands in the answer', async () => {
+  test('the answer contains nothing of the sent key', async () => {
     const { message } = await refusal({ headers: ['x-api-key', 'sk-unknown-key'] })
     expect(message).not.toContain('sk-unknown-key')
     expect(message).not.toContain(keyHash('sk-unknown-key'))
   })
 })
 
-describe('the first of several reasons is told', () => {
+describe('the first of several reasons is reported', () => {
   const account = testAccount({ disabled: true })
   const key = testKey({ account: account.id, allowedIPs: ['198.51.100.0/24'] })
 
@@ -104,7 +104,7 @@ describe('addresses', () => {
   const key = testKey({ allowedIPs: ['192.0.2.0/24', '2001:db8::/64'] })
 
   test.each(['192.0.2.0', '192.0.2.255', '2001:db8::7', '2001:DB8:0:0:ffff::'])(
-    '%s is let in',
+    '%s is allowed',
     async (address) => {
       expect(await ask({ key, address })).toHaveProperty('key')
     },
@@ -114,7 +114,7 @@ describe('addresses', () => {
     expect(await refusal({ key, address })).toMatchObject({ code: 'ip_not_allowed', status: 403 })
   })
 
-  test('an unknown address is not let in, and only a list asks for it', async () => {
+  test('an unknown address is refused, but only if there is a list', async () => {
     const records = { key: async () => key, account: async () => undefined }
     const unknown = (allowedIPs: string[]) =>
       authenticate(
@@ -127,7 +127,7 @@ describe('addresses', () => {
 })
 
 describe.each([new StoreUnavailable('away'), new RecordUnreadable('does not open')])(
-  'a store that cannot tell: %s',
+  'a store without an answer: %s',
   (error) => {
     const away = () => Promise.reject(error)
 
@@ -143,7 +143,7 @@ describe.each([new StoreUnavailable('away'), new RecordUnreadable('does not open
         })
     })
 
-    test('is not asked for what is no key', async () => {
+    test('is not queried for a text that is not a key', async () => {
       const records = { key: away, account: away }
       const minted = mintKey()
       const wrong = minted.slice(0, -1) + (minted.endsWith('a') ? 'b' : 'a')
@@ -160,7 +160,7 @@ describe.each([new StoreUnavailable('away'), new RecordUnreadable('does not open
       })
     })
 
-    test('other failures are not called that', async () => {
+    test('other failures are not store_unavailable', async () => {
       const records = { key: () => Promise.reject(new TypeError('a fault')), account: away }
       await expect(
         authenticate(records, { rawHeaders: ['x-api-key', KEY], address: HERE, nowMs: NOW }),

@@ -16,7 +16,7 @@ export interface Caller {
   account: AccountRecord | undefined
 }
 
-/** Who owns conversations and sealed state: the account, or the key where no account pays. */
+/** Owner of conversations and sealed state: the account, or the key if no account pays. */
 export function ownerOf({ account, key }: Caller): string {
   return account?.id ?? key.id
 }
@@ -31,7 +31,7 @@ interface Presented {
   nowMs: number
 }
 
-/** Finds records. Both reject with StoreUnavailable or RecordUnreadable when the store cannot tell. */
+/** Finds records. Both reject with StoreUnavailable or RecordUnreadable if the store cannot answer. */
 export interface Records {
   key(hash: string): Promise<KeyRecord | undefined>
   account(id: string): Promise<AccountRecord | undefined>

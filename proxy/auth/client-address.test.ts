@@ -7,25 +7,25 @@ const trusted = new AddressSet(['10.0.0.0/8', 'fd00::/8'])
 const INGRESS = '10.0.0.1'
 const CLIENT = '203.0.113.9'
 
-describe('who connects', () => {
+describe('the connection of', () => {
   test.each([
-    ['a client, whatever it claims', CLIENT, '192.0.2.1', CLIENT],
+    ['a client that claims another address', CLIENT, '192.0.2.1', CLIENT],
     ['a client on a dual-stack listener', `::ffff:${CLIENT}`, '192.0.2.1', CLIENT],
     ['an ingress', INGRESS, CLIENT, CLIENT],
     ['an ingress on a dual-stack listener', `::ffff:${INGRESS}`, CLIENT, CLIENT],
     ['an ingress over IPv6', 'fd00::1', '2001:db8::9', '2001:db8::9'],
     ['an ingress for itself', INGRESS, undefined, INGRESS],
-    ['nobody any more', undefined, CLIENT, undefined],
+    ['a client that is gone', undefined, CLIENT, undefined],
   ])('%s', (_, peer, header, address) => {
     expect(clientAddress(peer, header, trusted)).toBe(address)
   })
 
-  test('without trusted proxies no header is believed', () => {
+  test('without trusted proxies the header is ignored', () => {
     expect(clientAddress(INGRESS, CLIENT, new AddressSet([]))).toBe(INGRESS)
   })
 })
 
-describe('what an ingress forwards', () => {
+describe('a header that an ingress forwards', () => {
   test.each([
     ['entries that the client wrote itself', `192.0.2.1, 10.9.9.9, ${CLIENT}`, CLIENT],
     ['junk that the client wrote itself', `junk, ${CLIENT}`, CLIENT],
@@ -38,29 +38,29 @@ describe('what an ingress forwards', () => {
     ['an IPv4-mapped address', `::ffff:${CLIENT}`, CLIENT],
     ['an IPv4-mapped address in hexadecimal', '::ffff:cb00:7109', CLIENT],
     ['an IPv4-mapped proxy', `${CLIENT}, ::ffff:10.0.0.2`, CLIENT],
-    ['nothing but proxies', '10.0.0.3, 10.0.0.2', undefined],
+    ['only proxies', '10.0.0.3, 10.0.0.2', undefined],
     ['an empty header', '', undefined],
     ['an empty last entry', `${CLIENT},`, undefined],
-    ['an empty entry on the way', `${CLIENT}, , 10.0.0.2`, undefined],
-    ['junk on the way', `${CLIENT}, junk, 10.0.0.2`, undefined],
+    ['an empty entry in the middle', `${CLIENT}, , 10.0.0.2`, undefined],
+    ['junk in the middle', `${CLIENT}, junk, 10.0.0.2`, undefined],
     ['a word', 'unknown', undefined],
     ['a name', 'localhost', undefined],
     ['leading zeros', '010.0.0.1', undefined],
     ['a number', '3221225991', undefined],
     ['a range', '203.0.113.0/24', undefined],
     ['an open bracket', '[2001:db8::9', undefined],
-    ['a port of another form', `${CLIENT}:http`, undefined],
+    ['an invalid port', `${CLIENT}:http`, undefined],
     ['quotes', `"${CLIENT}"`, undefined],
     ['a zone', 'fe80::1%eth0', undefined],
     ['a zone in brackets', '[fd00::1%eth0]:80', undefined],
-    ['a zone on the way', `${CLIENT}, fd00::2%eth0`, undefined],
+    ['a zone in the middle', `${CLIENT}, fd00::2%eth0`, undefined],
     ['a no-break space', `\u00a0${CLIENT}`, undefined],
   ])('%s', (_, header, address) => {
     expect(clientAddress(INGRESS, header, trusted)).toBe(address)
   })
 })
 
-test('nothing that a client writes changes what the ingress says', () => {
+test('no header of a client changes the address that the ingress adds', () => {
   const written = fc.oneof(fc.string({ maxLength: 40 }), fc.ipV4(), fc.ipV6(), fc.constant(INGRESS))
   fc.assert(
     fc.property(fc.array(written, { maxLength: 5 }), (entries) => {
@@ -69,7 +69,7 @@ test('nothing that a client writes changes what the ingress says', () => {
   )
 })
 
-test('every walk ends in an address that is not trusted, or in none', () => {
+test('the result is never a trusted address', () => {
   const entry = fc.oneof(
     fc.string({ maxLength: 20 }),
     fc.ipV4(),

@@ -15,7 +15,7 @@ describe('one header', () => {
     [['Authorization', 'Bearer   k-1  '], K],
     [['x-api-key', 'k-1'], K],
     [['X-Api-Key', ' \tk-1\t '], K],
-    // Latin-1, as Node reads headers: another key, which nobody has.
+    // Latin-1, as Node reads headers: a different key, which does not exist.
     [['X-Api-Key', '\u00a0k-1'], { key: '\u00a0k-1' }],
     [['X-Api-Key', 'k-1\u00a0'], { key: 'k-1\u00a0' }],
     [['Authorization', 'Bearer k-1\u00a0'], MALFORMED],
@@ -80,7 +80,7 @@ describe('a header sent twice', () => {
   })
 })
 
-test('two different keys are never one, whatever is sent', () => {
+test('two different keys are never taken for one, whatever is sent', () => {
   const key = fc.stringMatching(/^[!-~]{1,40}$/)
   const header = fc.oneof(
     key.map((k) => ['x-api-key', k]),

@@ -8,7 +8,7 @@ test('every endpoint has a path of its own', () => {
   for (const { path, api } of endpoints) expect(path.endsWith(api.upstreamPath('m', false))).toBe(true)
 })
 
-test('an endpoint that is converted has a codec, and what it is converted into another one', () => {
+test('an endpoint with conversions has a codec, and so has each dialect that it is converted into', () => {
   for (const { api, servedBy } of Object.values(ENDPOINTS)) {
     for (const [type, serving] of Object.entries(servedBy)) {
       const first = typeof serving === 'object' ? serving.else : serving
@@ -18,6 +18,6 @@ test('an endpoint that is converted has a codec, and what it is converted into a
   }
 })
 
-test('what a type of channel speaks is the dialect of that name', () => {
+test('each channel type has the dialect of its name', () => {
   for (const { api } of Object.values(CHANNEL_TYPE_FACTS)) if (api) expect(DIALECTS[api].name).toBe(api)
 })

@@ -36,7 +36,7 @@ export const ENDPOINTS: Record<EndpointName, Endpoint> = {
   image_edits: { api: imageEdits, ...FACTS.image_edits },
 }
 
-/** Speaks for the gateway where nothing names a dialect. */
+/** The dialect of errors if a request names none. */
 export const DEFAULT_DIALECT: Dialect = chat
 
 /** The dialect that a caller of the relay means by its `format`. */
@@ -46,16 +46,16 @@ export function relayDialect(format: string): Dialect {
 }
 
 /**
- * The API that a client reads its errors in: by the path, which may also be a wrong one beside those of an endpoint, or
- * by a header where the path belongs to none.
+ * The API whose error format a client expects: by the first two segments of the path, even if the rest is unknown, else
+ * by a header of the client.
  */
 export function clientApiOf(path: string, headers: IncomingHttpHeaders): Pick<ClientApi, 'errorBody'> {
   const family = (of: string) => /^\/[^/?]*\/[^/?]*/.exec(of)?.[0]
-  const asked = family(path)
-  const named = Object.values(ENDPOINTS).find((endpoint) => family(endpoint.path) === asked)
+  const prefix = family(path)
+  const named = Object.values(ENDPOINTS).find((endpoint) => family(endpoint.path) === prefix)
   if (named !== undefined) return named.api
-  const told = Object.values(DIALECTS).find(
+  const byHeader = Object.values(DIALECTS).find(
     ({ clientHeader }) => clientHeader !== undefined && headers[clientHeader] !== undefined,
   )
-  return told ?? DEFAULT_DIALECT
+  return byHeader ?? DEFAULT_DIALECT
 }

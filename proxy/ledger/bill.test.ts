@@ -19,31 +19,31 @@ function served(changes: Partial<Served> = {}): Served {
   }
 }
 
-describe('what is charged', () => {
-  test('the usage that the upstream reports, each kind at its price', () => {
+describe('the bill', () => {
+  test('charges the usage that the upstream reports, each kind at its price', () => {
     const usage = { ...zeroUsage(), input: 1_000, cachedInput: 2_000, output: 300, reasoning: 200 }
     const bill = billOf(PRICE, served({ usage, delivered: { deltas: 999, bytes: 9_999 }, factor: 2 }))
     expect(bill).toEqual({ actual: parseDollars('0.007'), usage, reason: 'usage' })
   })
 
-  test('a reported zero is a report', () => {
+  test('takes a reported zero at its word', () => {
     const bill = billOf(PRICE, served({ usage: zeroUsage(), delivered: { deltas: 7, bytes: 70 } }))
     expect(bill).toEqual({ actual: parseDollars('0.001'), usage: zeroUsage(), reason: 'usage' })
     const free = billOf(testPrice({ input: '2', output: '10' }), served({ usage: zeroUsage() }))
     expect(free.actual).toBe(0)
   })
 
-  test('a stream that was cut: the prompt and what was delivered, corrected by the factor', () => {
+  test('for a cut stream charges the prompt and the delivered output, corrected by the factor', () => {
     const bill = billOf(PRICE, served({ delivered: { deltas: 10, bytes: 402 }, factor: 1.5 }))
     // 1,000 prompt tokens; 101 tokens of output, times 1.5 and rounded up.
     expect(bill.usage).toEqual({ ...zeroUsage(), input: 1_000, output: 152 })
     expect([bill.actual, bill.reason]).toEqual([parseDollars('0.00452'), 'estimate'])
   })
 
-  test('pictures that nobody counted: each at its price, and as tokens', () => {
+  test('charges unreported images at the price of each and as tokens', () => {
     const price = testPrice({ input: '2', output: '10', perImage: '0.04' })
     const bill = billOf(price, served({ delivered: { deltas: 0, bytes: 0, images: 2 } }))
-    // 1,000 prompt tokens, 2,048 a picture.
+    // 1,000 prompt tokens, 2,048 per image.
     expect(bill).toEqual({
       actual: parseDollars('0.12296'),
       usage: { ...zeroUsage(), input: 1_000, output: 4_096, images: 2 },
@@ -51,11 +51,11 @@ describe('what is charged', () => {
     })
   })
 
-  test('one delta is delivered output, however short', () => {
+  test('counts a single delta as delivered output, however short', () => {
     expect(billOf(PRICE, served({ delivered: { deltas: 1, bytes: 0 } })).usage.output).toBe(1)
   })
 
-  test('nothing delivered: the prompt alone', () => {
+  test('charges the prompt alone if nothing was delivered', () => {
     const bill = billOf(PRICE, served({ factor: 2 }))
     expect(bill).toEqual({
       actual: parseDollars('0.003'),
@@ -64,7 +64,7 @@ describe('what is charged', () => {
     })
   })
 
-  test('without a price: nothing, with the usage all the same', () => {
+  test('without a price charges nothing and still reports the usage', () => {
     const usage = { ...zeroUsage(), input: 5, output: 5 }
     expect(billOf(undefined, served({ usage }))).toEqual({ actual: 0, usage, reason: 'usage' })
     expect(billOf(undefined, served())).toMatchObject({ actual: 0, reason: 'input_only' })
@@ -80,29 +80,29 @@ describe('tiers', () => {
 
   test.each([
     ['none', undefined, undefined, '1'],
-    ['asked for, and the upstream says nothing', 'priority', undefined, '2'],
-    ['asked for and served', 'flex', 'flex', '0.5'],
-    ['cheap and not confirmed: the upstream may not know it', 'flex', undefined, '1'],
-    ['asked for, and served at the normal price', 'priority', 'default', '1'],
-    ['served without being asked for', undefined, 'priority', '2'],
-    ['fast, which an upstream calls priority', 'fast', 'priority', '6'],
-    ['priority, which an upstream calls fast', 'priority', 'fast', '6'],
-    ['fast, and not served', 'fast', 'standard', '1'],
-    ['of a name that no price knows', 'turbo', undefined, '1'],
-    ['of a name that objects are born with', 'priority', 'constructor', '1'],
-    ['of another such name', '__proto__', undefined, '1'],
+    ['requested, and the upstream reports none', 'priority', undefined, '2'],
+    ['requested and served', 'flex', 'flex', '0.5'],
+    ['cheap and not confirmed, so the upstream may not support it', 'flex', undefined, '1'],
+    ['requested, but served at the normal price', 'priority', 'default', '1'],
+    ['served without being requested', undefined, 'priority', '2'],
+    ['fast, reported as priority', 'fast', 'priority', '6'],
+    ['priority, reported as fast', 'priority', 'fast', '6'],
+    ['fast, but not served', 'fast', 'standard', '1'],
+    ['a name without a price', 'turbo', undefined, '1'],
+    ['a name that every object inherits', 'priority', 'constructor', '1'],
+    ['another inherited name', '__proto__', undefined, '1'],
   ])('%s', (_, requestedTier, servedTier, dollars) => {
     expect(billOf(price, served({ usage, requestedTier, servedTier })).actual).toBe(parseDollars(dollars))
   })
 
-  test('priority, which an upstream calls fast, where only priority has a price', () => {
+  test('priority, reported as fast, where only priority has a price', () => {
     const onlyPriority = { ...price, multipliers: { priority: 2_000_000_000 } }
     const bill = billOf(onlyPriority, served({ usage, requestedTier: 'priority', servedTier: 'fast' }))
     expect(bill.actual).toBe(parseDollars('2'))
   })
 })
 
-test('a bill is never negative, and an integer', () => {
+test('is an integer and never negative', () => {
   const size = fc.record({
     textBytes: fc.nat(1_000_000),
     images: fc.nat(9),
@@ -114,13 +114,18 @@ test('a bill is never negative, and an integer', () => {
   const factor = fc.double({ min: 0.5, max: 2, noNaN: true })
   const tier = fc.option(fc.string(), { nil: undefined })
   fc.assert(
-    fc.property(anyPrice, size, delivered, factor, tier, tier, (price, prompt, out, by, asked, got) => {
-      const bill = billOf(
-        price,
-        served({ prompt, delivered: out, factor: by, requestedTier: asked, servedTier: got }),
-      )
-      expect(Number.isSafeInteger(bill.actual) && bill.actual >= 0).toBe(true)
-      expect(Number.isInteger(bill.usage.output)).toBe(true)
-    }),
+    fc.property(
+      anyPrice,
+      size,
+      delivered,
+      factor,
+      tier,
+      tier,
+      (price, prompt, out, by, requestedTier, servedTier) => {
+        const bill = billOf(price, served({ prompt, delivered: out, factor: by, requestedTier, servedTier }))
+        expect(Number.isSafeInteger(bill.actual) && bill.actual >= 0).toBe(true)
+        expect(Number.isInteger(bill.usage.output)).toBe(true)
+      },
+    ),
   )
 })

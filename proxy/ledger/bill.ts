@@ -1,4 +1,4 @@
-/** The cost of a request that is over, and its reason. */
+/** The cost of a finished request, and its reason. */
 import { cost, type Nanos, type Price } from '../../contract/money.ts'
 import type { Delivered, InputSize } from '../../contract/sizes.ts'
 import { type Usage, zeroUsage } from '../../contract/usage.ts'
@@ -38,7 +38,7 @@ export function billOf(price: Price | undefined, served: Served): Bill {
     images,
   }
   if (price === undefined) return { actual: 0, usage, reason }
-  // A tier that the upstream did not confirm makes nothing cheaper: it may have ignored the tier.
+  // A tier that the upstream did not confirm never lowers the price: it may have ignored the tier.
   const unconfirmed = served.servedTier === undefined ? cost(price, usage) : 0
   return { actual: Math.max(cost(price, usage, tier), unconfirmed), usage, reason }
 }

@@ -7,7 +7,7 @@ import { anyPrice, testPrice } from './testing.ts'
 const TEXT = { textBytes: 0, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 }
 
 describe('prompt tokens', () => {
-  test('two bytes a token and 64 more are held, four bytes a token are expected', () => {
+  test('the hold assumes two bytes a token and 64 tokens more, the estimate four bytes a token', () => {
     expect(inputUpperBound({ ...TEXT, textBytes: 1_000 })).toBe(564)
     expect(inputEstimate({ ...TEXT, textBytes: 1_000 })).toBe(250)
     expect([inputUpperBound(TEXT), inputEstimate(TEXT)]).toEqual([64, 0])
@@ -25,7 +25,7 @@ describe('prompt tokens', () => {
     },
   )
 
-  test('what is held covers what is expected', () => {
+  test('the hold covers the estimate', () => {
     const size = fc.record({
       textBytes: fc.nat(100_000_000),
       images: fc.nat(1_000),
@@ -43,22 +43,22 @@ describe('prompt tokens', () => {
 
 test.each([
   ['nothing', { deltas: 0, bytes: 0 }, 0],
-  ['at least one a delta', { deltas: 10, bytes: 12 }, 10],
+  ['at least one per delta', { deltas: 10, bytes: 12 }, 10],
   ['at least one per four bytes', { deltas: 1, bytes: 4_001 }, 1_001],
-  ['pictures by the piece', { deltas: 0, bytes: 0, images: 3 }, 6_144],
+  ['a fixed number per image', { deltas: 0, bytes: 0, images: 3 }, 6_144],
 ])('output tokens: %s', (_, delivered, tokens) => {
   expect(outputEstimate(delivered)).toBe(tokens)
 })
 
 describe('hold', () => {
-  test('of a plain price', () => {
+  test('covers prompt and output at a plain price', () => {
     // 1,000 at 3 dollars a million and 4,096 at 15.
     expect(
       holdAmount(testPrice({ input: '3', output: '15' }), { inputTokens: 1_000, outputTokens: 4_096 }),
     ).toBe(parseDollars('0.06444'))
   })
 
-  test('assumes that the whole prompt is written to the cache where that costs more', () => {
+  test('assumes a cache write of the whole prompt where that costs more', () => {
     const price = testPrice({ input: '3', cacheWrite: '3.75', cacheWriteLong: '6', output: '15' })
     expect(holdAmount(price, { inputTokens: 1_000_000, outputTokens: 0 })).toBe(parseDollars('6'))
     expect(holdAmount({ ...price, cacheWriteLong: 0 }, { inputTokens: 1_000_000, outputTokens: 0 })).toBe(
@@ -66,7 +66,7 @@ describe('hold', () => {
     )
   })
 
-  test('a dearer tier raises it, a cheaper one does not lower it', () => {
+  test('a more expensive tier raises it, a cheaper one does not lower it', () => {
     const price = { ...testPrice({ output: '10' }), multipliers: { fast: 6_000_000_000, flex: 500_000_000 } }
     const hold = (tier: string | undefined) =>
       holdAmount(price, { inputTokens: 0, outputTokens: 1_000_000, tier })
@@ -75,19 +75,19 @@ describe('hold', () => {
     )
   })
 
-  test('a price per request is held once', () => {
+  test('contains a price per request once', () => {
     expect(holdAmount(testPrice({ perRequest: '0.04' }), { inputTokens: 5_000, outputTokens: 5_000 })).toBe(
       parseDollars('0.04'),
     )
   })
 
-  test('a price per picture is held for each of them', () => {
+  test('contains a price per image for each image', () => {
     expect(holdAmount(testPrice({ perImage: '0.04' }), { inputTokens: 0, outputTokens: 0, images: 3 })).toBe(
       parseDollars('0.12'),
     )
   })
 
-  test('never lies below the cost of the same tokens, however the prompt is read', () => {
+  test('is never below the cost of the same tokens, whatever part of the prompt the cache served', () => {
     const tokens = fc.nat(10_000_000)
     const prompt = fc.record({
       input: tokens,
@@ -97,20 +97,20 @@ describe('hold', () => {
     })
     const tier = fc.constantFrom(undefined, 'priority', 'flex', 'fast', 'other', 'constructor')
     fc.assert(
-      fc.property(anyPrice, prompt, tokens, tier, (price, read, output, asked) => {
+      fc.property(anyPrice, prompt, tokens, tier, (price, read, output, requestedTier) => {
         const input = read.input + read.cachedInput + read.cacheWrite + read.cacheWriteLong
-        const hold = holdAmount(price, { inputTokens: input, outputTokens: output, tier: asked })
+        const hold = holdAmount(price, { inputTokens: input, outputTokens: output, tier: requestedTier })
         const usage = { ...read, output, reasoning: output, images: 0 }
         expect(Number.isSafeInteger(hold)).toBe(true)
-        expect(hold).toBeGreaterThanOrEqual(cost(price, usage, asked))
-        // An upstream may serve what was asked for at the normal price.
+        expect(hold).toBeGreaterThanOrEqual(cost(price, usage, requestedTier))
+        // An upstream may serve a requested tier at the normal price.
         expect(hold).toBeGreaterThanOrEqual(cost(price, usage))
       }),
     )
   })
 
   test.each(['constructor', '__proto__', 'toString'])(
-    'a client that asks for the tier %s pays the price',
+    'a client that requests the tier %s pays the price',
     (tier) => {
       expect(holdAmount(testPrice({ output: '1' }), { inputTokens: 0, outputTokens: 1_000_000, tier })).toBe(
         parseDollars('1'),
@@ -120,11 +120,11 @@ describe('hold', () => {
 })
 
 describe('factors', () => {
-  test('a model that nothing is known of has 1', () => {
+  test('an unknown model has 1', () => {
     expect(new EstimateFactors().of('m')).toBe(1)
   })
 
-  test('each finished stream moves its model a tenth of the way', () => {
+  test('each finished stream moves its model’s factor a tenth of the way', () => {
     const factors = new EstimateFactors()
     factors.learn('m', 100, 150)
     expect(factors.of('m')).toBeCloseTo(1.05)
@@ -133,7 +133,7 @@ describe('factors', () => {
     expect(factors.of('other')).toBe(1)
   })
 
-  test('they come close to the truth and stay between a half and two', () => {
+  test('converge, and stay between a half and two', () => {
     const learned = (estimated: number, actual: number) => {
       const factors = new EstimateFactors()
       for (let i = 0; i < 200; i++) factors.learn('m', estimated, actual)
@@ -143,14 +143,14 @@ describe('factors', () => {
     expect([learned(1, 1_000_000), learned(1_000_000, 1)]).toEqual([2, 0.5])
   })
 
-  test('streams without output teach nothing', () => {
+  test('streams without output change nothing', () => {
     const factors = new EstimateFactors()
     factors.learn('m', 0, 100)
     factors.learn('m', 100, 0)
     expect(factors.of('m')).toBe(1)
   })
 
-  test('the memory is bounded', () => {
+  test('cover a bounded number of models', () => {
     const factors = new EstimateFactors()
     for (let i = 0; i < 20_000; i++) factors.learn(`m${i}`, 1, 2)
     expect(factors.of('m0')).toBeGreaterThan(1)

@@ -67,7 +67,7 @@ export function holdAmount(price: Price, { inputTokens, outputTokens, tier, imag
   return tier === undefined ? normal : Math.max(normal, cost(highest, usage, tier))
 }
 
-/** Learns for each model how far estimates of finished streams were off, to correct later ones. */
+/** Learns for each model by how much estimates of finished streams were off, to correct later ones. */
 export class EstimateFactors {
   readonly #factors = new Map<string, number>()
 

@@ -33,7 +33,7 @@ function holdsOf(on: Ledger = ledger) {
   return { holds, failures, dead }
 }
 
-/** The ledger, with a command that fails as often as the test says, before or after it was carried out. */
+/** The ledger, with a command that fails a given number of times, before or after it took effect. */
 function failing<C extends 'reserve' | 'renew' | 'settle' | 'balance'>(
   command: C,
   { times, error = AWAY, carriedOut = false }: { times: number; error?: Error; carriedOut?: boolean },
@@ -55,7 +55,7 @@ const sums = async () => {
 }
 
 describe('take and settle', () => {
-  test('money is held, then the real cost posted and the rest free again', async () => {
+  test('take holds the money; settle posts the real cost and frees the rest', async () => {
     const { holds, failures } = holdsOf()
     const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
     expect([await sums(), holds.live, hold.amount]).toEqual([[1_000, 400], 1, 400])
@@ -77,7 +77,7 @@ describe('take and settle', () => {
     expect(await sums()).toEqual([-500, 0])
   })
 
-  test('of many requests at once only as many pass as the funds cover', async () => {
+  test('only as many concurrent requests pass as the funds cover', async () => {
     const { holds } = holdsOf()
     const taken = await Promise.allSettled(
       Array.from({ length: 100 }, (_, i) => holds.take(ACCOUNT, { id: `r${i}`, amount: 70, about: ABOUT })),
@@ -90,7 +90,7 @@ describe('take and settle', () => {
 describe('refusals', () => {
   const funds = { code: 'insufficient_balance', status: 402 }
 
-  test('402 tells empty funds from funds that do not cover the request', async () => {
+  test('402 has different codes for empty funds and for funds that do not cover the request', async () => {
     const { holds } = holdsOf()
     const poor = await holds
       .take(ACCOUNT, { id: 'r1', amount: 1_001, about: ABOUT })
@@ -105,21 +105,21 @@ describe('refusals', () => {
     expect(holds.live).toBe(0)
   })
 
-  test('a free route asks for positive funds, too', async () => {
+  test('a free route requires positive funds too', async () => {
     const { holds } = holdsOf()
     await holds.take(ACCOUNT, { id: 'r1', amount: 0, about: ABOUT })
     await ledger.topup({ account: ACCOUNT.id, id: 'default/second', amount: -1_000 })
     await expect(holds.take(ACCOUNT, { id: 'r2', amount: 0, about: ABOUT })).rejects.toMatchObject(funds)
   })
 
-  test('an overdraft counts as funds, and who is not enforced is never refused', async () => {
+  test('an overdraft counts as funds, and an account without enforcement is never refused', async () => {
     const { holds } = holdsOf()
     await holds.take({ ...ACCOUNT, overdraft: 500 }, { id: 'r1', amount: 1_500, about: ABOUT })
     await holds.take({ ...ACCOUNT, enforced: false }, { id: 'r2', amount: 9_000, about: ABOUT })
     expect(await sums()).toEqual([1_000, 10_500])
   })
 
-  test('an account that the ledger does not know is 503, never 402', async () => {
+  test('an account unknown to the ledger is 503, never 402', async () => {
     const { holds } = holdsOf()
     await expect(
       holds.take(testPayer({ id: 'unknown' }), { id: 'r1', amount: 1, about: ABOUT }),
@@ -130,7 +130,7 @@ describe('refusals', () => {
     })
   })
 
-  test('an id that was used for another amount, or whose hold is over, is used twice', async () => {
+  test('the same id with another amount, or after its hold is over, is an internal error', async () => {
     const { holds } = holdsOf()
     const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 10, about: ABOUT })
     await expect(holds.take(ACCOUNT, { id: 'r1', amount: 11, about: ABOUT })).rejects.toMatchObject({
@@ -150,23 +150,23 @@ describe('admit', () => {
     ['one nano-dollar', 1, 0, true, true],
     ['nothing', 0, 0, true, false],
     ['debts', -5, 0, true, false],
-    ['debts within the overdraft', -5, 6, true, true],
-    ['debts up to the overdraft', -5, 5, true, false],
-    ['debts that nobody enforces', -5, 0, false, true],
+    ['a debt within the overdraft', -5, 6, true, true],
+    ['a debt equal to the overdraft', -5, 5, true, false],
+    ['a debt of an account without enforcement', -5, 0, false, true],
   ])('%s', async (_, posted, overdraft, enforced, admitted) => {
     await ledger.topup({ account: ACCOUNT.id, id: 'default/second', amount: posted - 1_000 })
-    const asked = holdsOf().holds.admit({ ...ACCOUNT, overdraft, enforced })
-    if (admitted) await expect(asked).resolves.toBeUndefined()
-    else await expect(asked).rejects.toMatchObject({ code: 'insufficient_balance' })
+    const admission = holdsOf().holds.admit({ ...ACCOUNT, overdraft, enforced })
+    if (admitted) await expect(admission).resolves.toBeUndefined()
+    else await expect(admission).rejects.toMatchObject({ code: 'insufficient_balance' })
   })
 
-  test('asks for lasting want alone: money that others hold is no reason', async () => {
+  test('ignores money that other requests hold', async () => {
     const { holds } = holdsOf()
     await holds.take(ACCOUNT, { id: 'r1', amount: 1_000, about: ABOUT })
     await expect(holds.admit(ACCOUNT)).resolves.toBeUndefined()
   })
 
-  test('an unknown account, or a store that is away, is 503', async () => {
+  test('answers 503 for an unknown account, and while the store is away', async () => {
     const unavailable = { code: 'store_unavailable', status: 503 }
     await expect(holdsOf().holds.admit(testPayer({ id: 'unknown' }))).rejects.toMatchObject(unavailable)
     const { on, calls } = failing('balance', { times: 2 })
@@ -177,7 +177,7 @@ describe('admit', () => {
 
 describe('a store that fails while a hold is taken', () => {
   test.each([false, true])(
-    'is asked once more by the same id; first one carried out: %s',
+    'gets one retry with the same id; the first command took effect: %s',
     async (carriedOut) => {
       const { on, calls } = failing('reserve', { times: 1, carriedOut })
       const { holds } = holdsOf(on)
@@ -188,7 +188,7 @@ describe('a store that fails while a hold is taken', () => {
     },
   )
 
-  test('is 503 after the second time', async () => {
+  test('is 503 after the second failure', async () => {
     const { on, calls } = failing('reserve', { times: 9 })
     const { holds } = holdsOf(on)
     await expect(holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })).rejects.toMatchObject({
@@ -199,7 +199,7 @@ describe('a store that fails while a hold is taken', () => {
     expect([calls.length, holds.live]).toEqual([2, 0])
   })
 
-  test('there is no second time after a time-out', async () => {
+  test('a time-out is not retried', async () => {
     const reserve = vi.fn(
       () => new Promise<never>((_, reject) => setTimeout(() => reject(new StoreUnavailable('slow')), 250)),
     )
@@ -211,7 +211,7 @@ describe('a store that fails while a hold is taken', () => {
     expect(reserve).toHaveBeenCalledOnce()
   })
 
-  test('the time that a request has spent on the store already counts', async () => {
+  test('time that the request already spent on the store counts', async () => {
     const time = new StoreTime(50)
     const never = new Promise<never>(() => undefined)
     await expect(time.spend(() => never)).rejects.toBeInstanceOf(StoreUnavailable)
@@ -222,7 +222,7 @@ describe('a store that fails while a hold is taken', () => {
     expect(reserve).not.toHaveBeenCalled()
   })
 
-  test('other errors are not tried again', async () => {
+  test('other errors are not retried', async () => {
     const { on, calls } = failing('reserve', { times: 9, error: new RangeError('a fault') })
     await expect(holdsOf(on).holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })).rejects.toThrow(
       RangeError,
@@ -232,28 +232,31 @@ describe('a store that fails while a hold is taken', () => {
 })
 
 describe('settle', () => {
-  test.each([false, true])('waits until the store is back; carried out: %s', async (carriedOut) => {
-    const { on, calls } = failing('settle', { times: 2, carriedOut })
-    const { holds, failures, dead } = holdsOf(on)
-    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
-    expect(await hold.settle(150, NOTE)).toBeUndefined()
-    expect([holds.live, holds.unsettled]).toEqual([0, 1])
-    await vi.waitFor(() => expect(holds.unsettled).toBe(0), 3_000)
-    expect([await sums(), calls.length, dead]).toEqual([[850, 0], 3, []])
-    expect(failures).toEqual([
-      ['settle', AWAY],
-      ['settle', AWAY],
-    ])
-  })
+  test.each([false, true])(
+    'waits until the store is back; the lost command took effect: %s',
+    async (carriedOut) => {
+      const { on, calls } = failing('settle', { times: 2, carriedOut })
+      const { holds, failures, dead } = holdsOf(on)
+      const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
+      expect(await hold.settle(150, NOTE)).toBeUndefined()
+      expect([holds.live, holds.unsettled]).toEqual([0, 1])
+      await vi.waitFor(() => expect(holds.unsettled).toBe(0), 3_000)
+      expect([await sums(), calls.length, dead]).toEqual([[850, 0], 3, []])
+      expect(failures).toEqual([
+        ['settle', AWAY],
+        ['settle', AWAY],
+      ])
+    },
+  )
 
-  test('a cost that nobody charges any more is told with all that is needed to charge it', async () => {
+  test('a cost that cannot be charged any more is reported with all that is needed to charge it by hand', async () => {
     const { holds, dead } = holdsOf({ ...ledger, settle: async () => 'STALE' })
     const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
     expect(await hold.settle(150, NOTE)).toBe('STALE')
     expect([dead, holds.live]).toEqual([[[ACCOUNT.id, 'r1', 150, 'STALE']], 0])
   })
 
-  test('a late one is posted; the expiry had charged what was seen', async () => {
+  test('a settle after the expiry is posted; the expiry had charged the last cost seen', async () => {
     const { holds, failures } = holdsOf()
     const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
     hold.seen(40)
@@ -267,7 +270,7 @@ describe('settle', () => {
 })
 
 describe('while an upstream answers', () => {
-  test('every live hold is renewed each ten seconds, with the cost so far', async () => {
+  test('every live hold is renewed every ten seconds, with the cost so far', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const renew = vi.fn(ledger.renew)
     const { holds } = holdsOf({ ...ledger, renew })
@@ -294,7 +297,7 @@ describe('while an upstream answers', () => {
     expect(renew).not.toHaveBeenCalled()
   })
 
-  test('of a process that died the last cost seen is charged, after thirty seconds', async () => {
+  test('the last cost that a dead process reported is charged after thirty seconds', async () => {
     const { holds } = holdsOf()
     const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
     hold.seen(70)
@@ -305,7 +308,7 @@ describe('while an upstream answers', () => {
     expect(await ledger.reap(ACCOUNT.id, 10)).toEqual([{ account: ACCOUNT.id, id: 'r1', charged: 70 }])
   })
 
-  test('a hold grows while the funds allow it', async () => {
+  test('a hold grows as far as the funds allow', async () => {
     const { holds, failures } = holdsOf()
     const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
     expect(await hold.extend(600)).toBe(true)
@@ -314,7 +317,7 @@ describe('while an upstream answers', () => {
     expect([hold.amount, await sums(), failures]).toEqual([1_000, [1_000, 1_000], []])
   })
 
-  test('an overdraft lets it grow further, and who is not enforced is never refused', async () => {
+  test('an overdraft lets it grow further, and an account without enforcement is never refused', async () => {
     const { holds } = holdsOf()
     const hold = await holds.take({ ...ACCOUNT, overdraft: 100 }, { id: 'r1', amount: 1_000, about: ABOUT })
     expect([await hold.extend(100), await hold.extend(1)]).toEqual([true, false])
@@ -322,7 +325,7 @@ describe('while an upstream answers', () => {
     expect(await open.extend(1_000_000)).toBe(true)
   })
 
-  test('a store that is away is told and is no reason to end a stream', async () => {
+  test('a store that is away is reported and does not end a stream', async () => {
     const { on } = failing('renew', { times: 2 })
     const { holds, failures } = holdsOf(on)
     const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })

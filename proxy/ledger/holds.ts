@@ -7,14 +7,14 @@ import { GatewayError } from '../errors.ts'
 import { type DeadReason, Settles } from './settles.ts'
 import { StoreTime } from './store-time.ts'
 
-/** Short, so that the hold of a proxy that died soon expires. */
+/** Short, so that holds of a dead proxy soon expire. */
 const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 10_000
-/** Less time than this is not enough for a retry. It is left after a reset, but not after a time-out. */
+/** Less time than this is not enough for a retry. A reset leaves that much, a time-out does not. */
 const WORTH_A_RETRY_MS = 100
 
 interface HoldEvents {
-  /** A hold could not be renewed or settled. The error has nothing of the request's content. */
+  /** A hold could not be renewed or settled. The error contains nothing of the request's content. */
   failed(operation: 'renew' | 'settle', error: unknown): void
   /** The ledger does not know this account, so its settles wait; or it knows the account again. */
   accountMissing(account: string, missing: boolean): void
@@ -22,7 +22,7 @@ interface HoldEvents {
   dead(account: string, id: string, amount: Nanos, reason: DeadReason): void
 }
 
-/** What to hold for one request. */
+/** The hold of one request. */
 interface HoldRequest extends Pick<Reserve, 'id' | 'amount' | 'about'> {}
 
 export class Holds {
@@ -64,11 +64,11 @@ export class Holds {
       leaseMs: LEASE_MS,
       about,
     }
-    const reply = await asked(time, () => this.#ledger.reserve(command))
+    const reply = await tryTwice(time, () => this.#ledger.reserve(command))
     switch (reply.reply) {
       case 'OK':
       case 'DUP': {
-        // A hold that has ended must not pay for another call to an upstream.
+        // A finished hold must not pay for another upstream call.
         if (reply.reply === 'DUP' && reply.state !== 'P') throw usedTwice()
         const parts = { ledger: this.#ledger, settles: this.#settles, events: this.#events }
         const reserved = { account, id, amount, reservedAt: reply.reservedAt }
@@ -88,7 +88,7 @@ export class Holds {
   /** Throws insufficient_balance when the account has no funds left; for requests that end before a hold. */
   async admit(account: AccountRecord, time: StoreTime = new StoreTime()): Promise<void> {
     if (!account.enforced) return
-    const balance = await asked(time, () => this.#ledger.balance(account.id))
+    const balance = await tryTwice(time, () => this.#ledger.balance(account.id))
     if (balance === undefined) throw unavailable()
     if (balance.posted + account.overdraft <= 0) throw insufficientBalance('empty')
   }
@@ -116,11 +116,11 @@ export class Holds {
 }
 
 /** Retries once after an unclear failure if there is time: every command is idempotent. */
-async function asked<T>(time: StoreTime, ask: () => Promise<T>): Promise<T> {
+async function tryTwice<T>(time: StoreTime, command: () => Promise<T>): Promise<T> {
   try {
-    return await time.spend(ask).catch((error: unknown) => {
+    return await time.spend(command).catch((error: unknown) => {
       if (!(error instanceof StoreUnavailable) || time.leftMs < WORTH_A_RETRY_MS) throw error
-      return time.spend(ask)
+      return time.spend(command)
     })
   } catch (error) {
     throw error instanceof StoreUnavailable ? unavailable(error) : error
@@ -201,8 +201,8 @@ export class Hold {
   }
 
   /**
-   * Posts the real cost; 0 frees the hold. Undefined when the store does not take it now: Settles tries again until it
-   * does, and the caller need not wait.
+   * Posts the real cost; 0 frees the hold. Undefined if the store does not take it now: Settles retries until it does,
+   * and the caller need not wait.
    */
   async settle(actual: Nanos, note: EntryNote): Promise<SettleReply | undefined> {
     this.#closed()

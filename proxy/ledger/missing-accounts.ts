@@ -1,4 +1,4 @@
-/** Accounts that the ledger does not know: their settles wait for a restore, and are retried ever less often. */
+/** Accounts that the ledger does not know: their settles wait for a restore, and are retried less and less often. */
 
 const FIRST_RETRY_MS = 5_000
 const MAX_RETRY_MS = 60_000
@@ -18,7 +18,7 @@ export class MissingAccounts {
     return missing === undefined || missing.notBefore <= performance.now()
   }
 
-  /** Notes that the ledger does not know the account. True when that is news. */
+  /** Notes that the ledger does not know the account. True if that was not known yet. */
   add(account: string): boolean {
     const before = this.#missing.get(account)
     // Settles that were sent at the same time fail in the same way.
@@ -31,7 +31,7 @@ export class MissingAccounts {
     return before === undefined
   }
 
-  /** Notes that the ledger knows the account. True when that is news. */
+  /** Notes that the ledger knows the account. True if that was not known yet. */
   delete(account: string): boolean {
     return this.#missing.delete(account)
   }

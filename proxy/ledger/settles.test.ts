@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => vi.useRealTimers())
 
-/** The ledger behind a link that the test cuts; calls that got through or not are counted. */
+/** The ledger behind a link that the test cuts; it counts calls, whether they got through or not. */
 function cuttable(on: Ledger = ledger) {
   const link = { cut: false, lost: false, calls: 0, atOnce: 0, most: 0 }
   const settle = async (command: Settle): Promise<SettleReply> => {
@@ -39,7 +39,7 @@ function settlesOn(on: Ledger) {
   const missing: [account: string, missing: boolean][] = []
   const settles = new Settles(on, {
     failed: (error) => void failures.push(error),
-    accountMissing: (...told) => void missing.push(told),
+    accountMissing: (...reported) => void missing.push(reported),
     dead: ({ id }, reason) => void dead.push([id, reason]),
   })
   onTestFinished(() => settles.stop(0))
@@ -56,30 +56,33 @@ const command = (id: string, changes: Partial<Settle> = {}): Settle => ({
 })
 const posted = async () => (await ledger.balance('a'))?.posted
 
-test('what the store takes is over at once', async () => {
+test('a settle that the store takes is over at once', async () => {
   const { settles, dead } = settlesOn(ledger)
   expect(await settles.post(command('r1'))).toBe('LOST')
   expect([await posted(), settles.waiting, dead]).toEqual([FUNDS - 10, 0, []])
 })
 
-test.each([false, true])('what it does not take waits until it does; answers lost: %s', async (lost) => {
-  const { link, on } = cuttable()
-  const { settles, dead } = settlesOn(on)
-  link.cut = !lost
-  link.lost = lost
-  for (let i = 0; i < 100; i++) expect(await settles.post(command(`r${i}`))).toBeUndefined()
-  expect(settles.waiting).toBe(100)
-  link.calls = 0
-  await vi.advanceTimersByTimeAsync(10_000)
-  // A store that is away is asked by one, a few times a second.
-  expect(link.calls).toBeLessThanOrEqual(40)
-  link.cut = false
-  link.lost = false
-  await vi.advanceTimersByTimeAsync(250)
-  expect([settles.waiting, await posted(), dead]).toEqual([0, FUNDS - 1_000, []])
-})
+test.each([false, true])(
+  'a settle that the store does not take waits until it does; answers lost: %s',
+  async (lost) => {
+    const { link, on } = cuttable()
+    const { settles, dead } = settlesOn(on)
+    link.cut = !lost
+    link.lost = lost
+    for (let i = 0; i < 100; i++) expect(await settles.post(command(`r${i}`))).toBeUndefined()
+    expect(settles.waiting).toBe(100)
+    link.calls = 0
+    await vi.advanceTimersByTimeAsync(10_000)
+    // While the store is away, one settle calls it, a few times a second.
+    expect(link.calls).toBeLessThanOrEqual(40)
+    link.cut = false
+    link.lost = false
+    await vi.advanceTimersByTimeAsync(250)
+    expect([settles.waiting, await posted(), dead]).toEqual([0, FUNDS - 1_000, []])
+  },
+)
 
-test('ten thousand are drained at once when the store is back, a few at a time', async () => {
+test('ten thousand are posted as soon as the store is back, a few at a time', async () => {
   const { link, on } = cuttable()
   const { settles, dead } = settlesOn(on)
   link.cut = true
@@ -93,7 +96,7 @@ test('ten thousand are drained at once when the store is back, a few at a time',
   expect(link.most).toBeGreaterThan(8)
 })
 
-test('beyond ten thousand the oldest is dead, and said to be', async () => {
+test('beyond ten thousand the oldest is given up and reported', async () => {
   const { link, on } = cuttable()
   const { settles, dead } = settlesOn(on)
   link.cut = true
@@ -108,7 +111,7 @@ test('beyond ten thousand the oldest is dead, and said to be', async () => {
 })
 
 describe('a reply that leaves the cost uncharged', () => {
-  test('an account that is not loaded is waited for, and others do not wait with it', async () => {
+  test('a settle waits for an account that is not loaded, and holds up no other', async () => {
     const { link, on } = cuttable()
     const { settles, dead, missing } = settlesOn(on)
     link.cut = true
@@ -128,7 +131,7 @@ describe('a reply that leaves the cost uncharged', () => {
     ])
   })
 
-  test('an account that stays away is told of once, and asked for once a minute by one settle', async () => {
+  test('an account that stays away is reported once, and one settle tries it once a minute', async () => {
     const { link, on } = cuttable()
     const { settles, dead, failures, missing } = settlesOn(on)
     for (let i = 0; i < 200; i++) await settles.post(command(`r${i}`, { account: 'b' }))
@@ -138,7 +141,7 @@ describe('a reply that leaves the cost uncharged', () => {
     expect(link.calls).toBeGreaterThanOrEqual(9)
     expect(link.calls).toBeLessThanOrEqual(11)
     expect([settles.waiting, dead, failures, missing]).toEqual([200, [], [], [['b', true]]])
-    // A connection that was lost is back: perhaps the account is, too.
+    // The connection is back, and perhaps the account with it.
     await ledger.open('b')
     settles.restored()
     await vi.advanceTimersByTimeAsync(1_000)
@@ -151,7 +154,7 @@ describe('a reply that leaves the cost uncharged', () => {
     expect([dead, settles.waiting]).toEqual([[['r1', reply]], 0])
   })
 
-  test('a fault of ours is dead and not repeated', async () => {
+  test('a fault of the gateway is given up and not repeated', async () => {
     const settle = vi.fn(() => Promise.reject(new RangeError('a fault')))
     const { settles, dead } = settlesOn({ ...ledger, settle })
     expect(await settles.post(command('r1'))).toBeUndefined()
@@ -161,13 +164,13 @@ describe('a reply that leaves the cost uncharged', () => {
 })
 
 describe('a store that is back', () => {
-  test('gets what it may have lost again, which changes nothing where it had not', async () => {
+  test('gets again what it may have lost; a settle that it still has changes nothing', async () => {
     const { link, on } = cuttable()
     const { settles, dead } = settlesOn(on)
     await settles.post(command('r1'))
     await vi.advanceTimersByTimeAsync(61_000)
     await settles.post(command('r2'))
-    // However long the store was away, what matters is what was before.
+    // However long the store was away, only the settles before the outage matter.
     await vi.advanceTimersByTimeAsync(480_000)
     link.calls = 0
     settles.restored()
@@ -178,15 +181,15 @@ describe('a store that is back', () => {
     link.calls = 0
     settles.restored()
     await vi.advanceTimersByTimeAsync(10_000)
-    // So long ago that the ledger may not know it.
+    // Long enough ago for the ledger to have forgotten it.
     expect(link.calls).toBe(0)
   })
 
-  test('and does not work yet gets it when it does', async () => {
+  test('but does not work yet gets them when it does', async () => {
     const { link, on } = cuttable({ ...ledger, settle: (settle) => ledger.settle(settle) })
     const { settles, dead } = settlesOn(on)
     for (let i = 0; i < 100; i++) await settles.post(command(`r${i}`))
-    // An older copy of it takes over.
+    // An older replica takes over.
     const older = createEmbeddedStore().ledger
     await older.open('a')
     ledger = older
@@ -194,7 +197,7 @@ describe('a store that is back', () => {
     link.calls = 0
     settles.restored()
     await vi.advanceTimersByTimeAsync(5_000)
-    // A store that is away is asked by one, a few times a second.
+    // While the store is away, one settle calls it, a few times a second.
     expect(link.calls).toBeGreaterThan(10)
     expect(link.calls).toBeLessThanOrEqual(21)
     link.cut = false
@@ -205,7 +208,7 @@ describe('a store that is back', () => {
     expect(link.calls).toBe(0)
   })
 
-  test('in part gets what that part takes, and the rest later', async () => {
+  test('in part gets the settles that this part takes, and the rest later', async () => {
     const takes = new Set(['a', 'b'])
     const settle = vi.fn(async ({ account }: Settle): Promise<SettleReply> => {
       if (!takes.has(account)) throw AWAY
@@ -228,7 +231,7 @@ describe('a store that is back', () => {
     expect([repeated('a'), repeated('b'), dead]).toEqual([0, 10, []])
   })
 
-  test('while it is repeated to, and was away meanwhile, gets all once more', async () => {
+  test('and goes away during the repetition gets all of them once more', async () => {
     const answer = Promise.withResolvers<void>()
     const settle = vi.fn(async (): Promise<SettleReply> => 'DUP')
     const { settles } = settlesOn({ ...ledger, settle })
@@ -246,10 +249,10 @@ describe('a store that is back', () => {
     expect(settle.mock.calls.length).toBeGreaterThanOrEqual(3)
   })
 
-  test('and had lost a settle has it posted', async () => {
+  test('and had lost a settle gets it posted', async () => {
     const { settles, dead } = settlesOn({ ...ledger, settle: (settle) => ledger.settle(settle) })
     await settles.post(command('r1'))
-    // An older copy of it takes over.
+    // An older replica takes over.
     const older = createEmbeddedStore().ledger
     await older.open('a')
     ledger = older
@@ -258,7 +261,7 @@ describe('a store that is back', () => {
     expect([await posted(), dead]).toEqual([-10, []])
   })
 
-  test('with other accounts, or another cost: neither is a new one', async () => {
+  test('with an account missing, or with another cost for an id: the settle is not posted anew', async () => {
     const replies: SettleReply[] = ['OK', 'NOACCT', 'CONFLICT']
     const { settles, dead } = settlesOn({ ...ledger, settle: async () => replies.shift() ?? 'STALE' })
     await settles.post(command('r1'))
@@ -274,7 +277,7 @@ describe('a store that is back', () => {
 })
 
 describe('the end of the process', () => {
-  test('waits for what the store takes in time', async () => {
+  test('waits for settles that the store takes in time', async () => {
     const { link, on } = cuttable()
     const { settles, dead } = settlesOn(on)
     link.cut = true
@@ -287,7 +290,7 @@ describe('the end of the process', () => {
     expect([settles.waiting, await posted(), dead]).toEqual([0, FUNDS - 10, []])
   })
 
-  test('and what is being posted when the time is over is not said to be lost', async () => {
+  test('does not report a settle as lost that is being posted when the time is over', async () => {
     const answer = Promise.withResolvers<void>()
     const { link, on } = cuttable()
     const settle = vi.fn(on.settle)
@@ -306,7 +309,7 @@ describe('the end of the process', () => {
     expect([await posted(), dead]).toEqual([FUNDS - 10, []])
   })
 
-  test('and writes down the rest', async () => {
+  test('logs the rest', async () => {
     const { link, on } = cuttable()
     const { settles, dead } = settlesOn(on)
     link.cut = true

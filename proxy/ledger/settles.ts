@@ -1,5 +1,4 @@
-/**
- * Posts settles at once when the store answers, else keeps them and tries again until it does. A settle that cannot be
+/** Posts settles at once while the store answers, else keeps them and retries until it does. A settle that cannot be
  * kept or posted is reported as dead, never dropped silently.
  */
 import { StoreUnavailable } from '../../store/contract.ts'

@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../../store/contract.ts'
 /** Leaves time to refuse a request within 300 ms. */
 const PER_REQUEST_MS = 280
 
-/** How long one request may wait for the store, over all of its calls. */
+/** How long one request may wait for the store, over all its calls. */
 export class StoreTime {
   #leftMs: number
 

@@ -1,4 +1,4 @@
-/** What is kept between the requests of a client. */
+/** State that is kept between the requests of a client. */
 import type { Environment } from '../../contract/env.ts'
 import type { Store } from '../../store/contract.ts'
 import { createAffinity } from '../affinity/affinity.ts'
@@ -35,6 +35,6 @@ export function openConversations({ store, env, limits, alarms }: ConversationOp
     requests: limits,
     failed: (error) => alarms.stateFailed(error),
   }
-  // All of it is in the store: there is nothing to measure here, and nothing to stop.
+  // All of it is in the store, so there are no gauges and there is nothing to stop.
   return { conversations, gauges: {}, stop() {} }
 }

@@ -22,7 +22,7 @@ import { Sockets } from '../socket/sockets.ts'
 import type { TableFollower } from '../table/follower.ts'
 import type { ProxyGauges, ProxyMetrics } from '../telemetry/metrics.ts'
 
-/** What `/status` of the admin port shows of a proxy. */
+/** The state of a proxy on `/status` of the admin port. */
 export interface ProxyStatus {
   role: 'proxy'
   instance: string
@@ -52,7 +52,7 @@ interface EdgeOptions {
 interface Edge {
   gauges: Pick<ProxyGauges, 'inFlight' | 'sockets' | 'relayed' | 'bodyMemory'>
   status(): ProxyStatus
-  /** Opens both ports. Rejects with the listen error, whose `port` tells which one was taken. */
+  /** Opens both ports. Rejects with the listen error, whose `port` is the one that was taken. */
   listen(hosts: readonly string[]): Promise<{ port: number; adminPort: number }>
   /** Takes no new connections, lets requests in flight finish for at most `graceMs`, then breaks them off. */
   drain(graceMs: number): Promise<void>

@@ -32,7 +32,7 @@ interface StoreSide {
 
 export function openStoreSide(options: StoreSideOptions): StoreSide {
   const { store, env, instance, alarms, troubles, swapped } = options
-  // The follower finds the keys that revocation watches, and tells it which have changed.
+  // The follower finds the keys that revocation watches, and reports changed ones to it.
   const changes = new EventEmitter<{ keys: Parameters<FollowerEvents['keysChanged']> }>()
   const follower = new TableFollower(
     store.config,

@@ -1,4 +1,4 @@
-/** The way to upstreams: their connections, their health, the budget for retries. */
+/** Access to upstreams: their connections, their health, the budget for retries. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Environment } from '../../contract/env.ts'
 import { Dispatchers } from '../outbound/dispatchers.ts'
@@ -16,7 +16,7 @@ interface OpenUpstreams {
   /** Reported with each heartbeat. */
   troubles: Troubles
   gauges: Pick<ProxyGauges, 'ejected'>
-  /** Forgets the channels that are gone, and the failures of those that changed. */
+  /** Forgets removed channels, and the failures of changed ones. */
   tableSwapped(table: RoutingTable, before: RoutingTable): void
   stop(): Promise<void>
 }

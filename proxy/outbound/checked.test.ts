@@ -36,7 +36,7 @@ async function listenOn(server: Server, host: string, port = 0): Promise<number>
   return portOf(server)
 }
 
-/** Says who it is. */
+/** Answers with its own address. */
 const greeter = (name: string) => createServer((socket) => void socket.resume().write(name))
 
 async function connected(
@@ -66,21 +66,21 @@ async function greeting(
   return String(chunk)
 }
 
-describe('the address', () => {
-  test('is the one that was checked, whatever the name is', async () => {
+describe('the address of a connection', () => {
+  test('is the one that was checked, whatever the name resolves to now', async () => {
     const port = await listenOn(greeter('one'), '127.0.0.1')
     await listenOn(greeter('two'), '127.0.0.2', port)
     for (const name of ['localhost', 'checked', 'upstream.invalid', '127.0.0.1'])
       expect(await greeting(`http://${name}:${port}`, ['127.0.0.2'])).toBe('two')
   })
 
-  test('is the next one where one refuses or is silent', async () => {
+  test('is the next one if the first refuses or stays silent', async () => {
     const port = await listenOn(greeter('two'), '127.0.0.2')
     expect(await greeting(`http://a.example:${port}`, ['127.0.0.1', '127.0.0.2'])).toBe('two')
     expect(await greeting(`http://a.example:${port}`, ['::1', '127.0.0.2'])).toBe('two')
   })
 
-  test('is judged again once there is a connection', async () => {
+  test('is checked again once there is a connection', async () => {
     const closed = vi.fn()
     const server = createServer((socket) => void socket.resume().on('close', closed))
     const port = await listenOn(server, '127.0.0.1')
@@ -92,7 +92,7 @@ describe('the address', () => {
     await vi.waitFor(() => expect(closed).toHaveBeenCalled())
   })
 
-  test('nobody there', async () => {
+  test('fails if no server listens there', async () => {
     const server = createServer()
     const port = await listenOn(server, '127.0.0.1')
     server.close()
@@ -105,10 +105,10 @@ describe('the address', () => {
   })
 })
 
-describe('given up', () => {
+describe('a connection is given up', () => {
   const mute = () => createServer((socket) => void socket.resume())
 
-  test('after its time, TLS included', async () => {
+  test('after its time-out, which includes TLS', async () => {
     const port = await listenOn(mute(), '127.0.0.1')
     await expect(
       connected(`https://a.example:${port}`, ['127.0.0.1'], { connectMs: 50 }),
@@ -128,48 +128,48 @@ describe('given up', () => {
 })
 
 describe('through a proxy', () => {
-  /** An HTTP proxy that answers CONNECT with `status`, and remembers what it was asked. */
+  /** An HTTP proxy that answers CONNECT with `status`, and remembers the requests. */
   async function proxyOf(status = 200) {
-    const asked: { path: string | undefined; headers: object }[] = []
+    const requests: { path: string | undefined; headers: object }[] = []
     const proxy = createHttpServer()
     proxy.on('connect', (req, socket) => {
-      asked.push({ path: req.url, headers: req.headers })
+      requests.push({ path: req.url, headers: req.headers })
       socket.on('error', () => undefined)
       socket.write(`HTTP/1.1 ${status} Answer\r\n\r\n`)
       socket.once('data', () => socket.write('inside'))
     })
     const port = await listenOn(proxy, '127.0.0.1')
-    return { asked, url: (login = '') => proxyAt(`http://${login}127.0.0.1:${port}`) }
+    return { requests, url: (login = '') => proxyAt(`http://${login}127.0.0.1:${port}`) }
   }
 
-  test('it gets the first checked address and never the name; its answer about the peer is not judged', async () => {
+  test('the proxy gets the first checked address and never the name, and may itself have a private address', async () => {
     const proxy = await proxyOf()
     const options = { proxy: proxy.url(), isAllowed: () => false }
     expect(await greeting('http://a.example:81', ['192.0.2.1', '192.0.2.2'], options)).toBe('inside')
     expect(await greeting('http://a.example', ['2001:db8::1'], options)).toBe('inside')
-    expect(proxy.asked).toEqual([
+    expect(proxy.requests).toEqual([
       { path: '192.0.2.1:81', headers: { host: '192.0.2.1:81', connection: 'close' } },
       { path: '[2001:db8::1]:80', headers: { host: '[2001:db8::1]:80', connection: 'close' } },
     ])
   })
 
-  test('its user and password are its own', async () => {
+  test('only the proxy gets its user and password', async () => {
     const proxy = await proxyOf()
     await greeting('http://a.example', ['192.0.2.1'], { proxy: proxy.url('us%40er:p%3Aw@') })
-    expect(proxy.asked[0]?.headers).toHaveProperty(
+    expect(proxy.requests[0]?.headers).toHaveProperty(
       'proxy-authorization',
       `Basic ${Buffer.from('us@er:p:w').toString('base64')}`,
     )
   })
 
-  test.each([403, 407, 502])('%i of a proxy is no connection', async (status) => {
+  test.each([403, 407, 502])('%i from a proxy fails the connection', async (status) => {
     const proxy = await proxyOf(status)
     await expect(connected('http://a.example', ['192.0.2.1'], { proxy: proxy.url() })).rejects.toMatchObject(
       UNREACHABLE,
     )
   })
 
-  test('bytes that come before anything was asked are no upstream', async () => {
+  test('bytes before the request was sent fail the connection', async () => {
     const proxy = createHttpServer()
     proxy.on('connect', (_req, socket) => {
       socket.on('error', () => undefined).write('HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n')
@@ -178,7 +178,7 @@ describe('through a proxy', () => {
     await expect(connected('http://a.example', ['192.0.2.1'], options)).rejects.toMatchObject(UNREACHABLE)
   })
 
-  test('a silent proxy costs no more than the time to connect', async () => {
+  test('a silent proxy is given up after the time to connect', async () => {
     const port = await listenOn(
       createServer((socket) => void socket.resume()),
       '127.0.0.1',
@@ -248,7 +248,7 @@ describe.runIf(hasOpenssl())('TLS', () => {
     return { port: await listenOn(server, host), seen }
   }
 
-  test('the certificate must be that of the URL’s host, which the server is told', async () => {
+  test('the certificate must be that of the URL’s host, which is sent as the server name', async () => {
     const { port, seen } = await secureServer('127.0.0.3')
     expect(await greeting(`https://relay.test:${port}`, ['127.0.0.3'])).toBe('secure')
     expect(seen).toEqual([{ name: 'relay.test', protocol: 'http/1.1' }])
@@ -256,7 +256,7 @@ describe.runIf(hasOpenssl())('TLS', () => {
       await expect(connected(`https://${name}:${port}`, ['127.0.0.3'])).rejects.toMatchObject(UNREACHABLE)
   })
 
-  test('an address is compared with the certificate, and is no server name', async () => {
+  test('an address is compared with the certificate and not sent as a server name', async () => {
     const { port, seen } = await secureServer('127.0.0.3')
     expect(await greeting(`https://127.0.0.3:${port}`, ['127.0.0.3'])).toBe('secure')
     expect(seen).toEqual([{ name: false, protocol: 'http/1.1' }])
@@ -266,7 +266,7 @@ describe.runIf(hasOpenssl())('TLS', () => {
     )
   })
 
-  test('an authority that nobody knows is refused, also where the environment would not mind', async () => {
+  test('an unknown authority is refused even if the environment disables the check', async () => {
     const { port } = await secureServer('127.0.0.3')
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     setDefaultCACertificates(authorities)
@@ -277,7 +277,7 @@ describe.runIf(hasOpenssl())('TLS', () => {
     await expect(connected(`https://relay.test:${port}`, ['127.0.0.3'])).rejects.toMatchObject(UNREACHABLE)
   })
 
-  test('a call is relayed over it, in a connection of its own', async () => {
+  test('a relayed call uses it, in a connection of its own', async () => {
     const server = createHttpsServer(
       { key, cert },
       (req, res) => void req.resume().on('end', () => res.end('private')),
@@ -300,7 +300,7 @@ describe.runIf(hasOpenssl())('TLS', () => {
     await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(2))
   })
 
-  test('through a proxy it is the same', async () => {
+  test('works the same through a proxy', async () => {
     const { port } = await secureServer('127.0.0.3')
     const proxy = createHttpServer()
     proxy.on('connect', (req, socket) => {

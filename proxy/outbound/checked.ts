@@ -1,7 +1,4 @@
-/**
- * The way to an address that was checked, and to no other: one connection of its own, with TLS for the name inside. It
- * looks no name up.
- */
+/** Connects to a checked address, and to no other: a new connection, with TLS for the URL's name. It resolves no name. */
 import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -11,7 +8,7 @@ import { GatewayError } from '../errors.ts'
 import { tunnelsOf } from './proxied.ts'
 import type { HttpProxy } from './proxies.ts'
 
-/** Where a relayed request goes: everything was checked, so that nothing is looked up again. */
+/** The destination of a relayed request. All of it was checked, so nothing is resolved again. */
 export interface CheckedTarget {
   /** Parsed by the WHATWG rules, without user, fragment and trailing dot. */
   url: URL
@@ -23,11 +20,11 @@ export interface CheckedTarget {
 }
 
 export interface ConnectOptions {
-  /** For everything until the connection can be used. */
+  /** Time until the connection can be used. */
   connectMs: number
   /** Undefined: none. */
   proxy: HttpProxy | undefined
-  /** Judges the address that a direct connection reached. */
+  /** Checks the address that a direct connection reached. */
   isAllowed(address: string, target: CheckedTarget): boolean
 }
 
@@ -60,7 +57,7 @@ export async function connectTo(
     if (target.url.protocol === 'https:') socket = await secure(socket, target.hostname, limit.signal)
     return socket
   } catch {
-    // The cause is of no use to a caller, and may say more than a caller should know.
+    // The cause does not help a caller, and may reveal more than a caller should know.
     socket?.on('error', ignore).destroy()
     signal.throwIfAborted()
     throw new GatewayError('upstream_error', 'The upstream could not be reached.')
@@ -74,7 +71,7 @@ function connectDirectly({ addresses, port }: CheckedTarget, connectMs: number):
   const checked = addresses.map((address) => ({ address, family: isIP(address) }))
   const attemptMs = Math.min(MAX_ATTEMPT_MS, Math.floor(connectMs / checked.length))
   return connect({
-    // For an address Node would not call `lookup`. This name goes nowhere.
+    // Node does not call `lookup` for an address, hence a name. It is never sent.
     host: 'checked',
     port,
     lookup: (_name, _options, done) => done(null, checked),
@@ -100,7 +97,7 @@ async function tunnelTo(
     const headers = { ...proxy.headers, host: path }
     return (await tunnels.connect({ origin: proxy.origin, path, headers, signal })).socket
   } finally {
-    // The open tunnel is not the pool's any more.
+    // The open tunnel no longer belongs to the pool.
     void tunnels.destroy()
   }
 }
@@ -110,10 +107,10 @@ async function secure(tcp: Duplex, hostname: string, signal: AbortSignal): Promi
   const socket = connectTls({
     socket: tcp,
     host: hostname,
-    // An address is no server name (RFC 6066, section 3); the certificate is compared with `host` then.
+    // An address cannot be a server name (RFC 6066, section 3); the certificate is then compared with `host`.
     ...(isIP(hostname) === 0 && { servername: hostname }),
     ALPNProtocols: ['http/1.1'],
-    // Also where the environment says otherwise.
+    // Even if the environment disables the check.
     rejectUnauthorized: true,
   })
   socket.on('error', ignore)

@@ -25,7 +25,7 @@ const POOL: Pool.Options = {
   keepAliveMaxTimeout: KEEP_ALIVE_MS,
 }
 
-/** Opens the connections to channels. They share the authorities, which are many to read. */
+/** Opens the connections to channels. They share the authorities, which take long to parse. */
 export function openerFor({ authorities, proxyFor }: Outbound): (shape: ConnectionShape) => Dispatcher {
   let shared: SecureContext | undefined
   const trusted = () => {

@@ -1,11 +1,11 @@
-/** Decodes answers of upstreams that compress although the gateway asked for no content-encoding. */
+/** Decodes answers of upstreams that compress although the gateway requested no content-encoding. */
 import type { Transform } from 'node:stream'
 import { constants, createBrotliDecompress, createUnzip, createZstdDecompress } from 'node:zlib'
 
 /** The largest window that HTTP allows for zstd (RFC 9659, 8 MiB), as a power of two. It bounds the decoder's memory. */
 const ZSTD_WINDOW_LOG = 23
 
-/** A decoder for the value of a content-encoding header; several encodings on top of each other are `unknown`. */
+/** A decoder for the value of a content-encoding header; several combined encodings are `unknown`. */
 export function decoderFor(encoding: string): Transform | 'identity' | 'unknown' {
   switch (encoding.trim().toLowerCase()) {
     case '':

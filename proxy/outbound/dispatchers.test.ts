@@ -27,7 +27,7 @@ const at = (server: TestServer, changes: Partial<ChannelRecord> = {}) =>
   testChannel({ baseURL: `${server.origin}/v1`, ...changes })
 
 describe('pools', () => {
-  test('a channel keeps its connection over table swaps that do not concern it', async () => {
+  test('a channel keeps its connection when a new table does not change it', async () => {
     const server = await httpServer((_req, res) => void res.end('ok'))
     const dispatchers = openDispatchers()
     await ask(dispatchers, 'default/a', at(server))
@@ -49,7 +49,7 @@ describe('pools', () => {
     expect(await Promise.all(answers)).toEqual(['ok', 'ok', 'ok'])
   })
 
-  test('retain closes what is gone: idle connections at once, the others after their answer', async () => {
+  test('retain closes the connections of removed channels: idle ones at once, the others after their answer', async () => {
     let waiting: ServerResponse | undefined
     const server = await httpServer((req, res) => {
       if (req.headers.accept === 'hold') waiting = res
@@ -99,7 +99,7 @@ describe('pools', () => {
 })
 
 describe('TLS', () => {
-  test('own CA and server name are used; without either the upstream is refused', async () => {
+  test('a channel’s CA and server name are used; without either the upstream is refused', async () => {
     const authority = createAuthority()
     onTestFinished(() => authority.remove())
     const { ca } = authority
@@ -122,7 +122,7 @@ describe('TLS', () => {
       { serverName: 'gateway.test' },
       undefined,
     ]) {
-      // A channel that was in order is not served by the old connection once its settings are wrong.
+      // Once its settings are wrong, the channel must not be served by the old connection.
       expect(await ask(dispatchers, 'default/a', at(server, { tls }))).toBe('secure')
       const refused = await ask(dispatchers, 'default/a', at(server, { tls: wrong })).catch(
         (error: unknown) => error,

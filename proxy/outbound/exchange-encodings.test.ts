@@ -4,7 +4,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { describe, expect, test, vi } from 'vitest'
 import { call, faultIn, httpServer, Recorder, settledAt } from './testing.ts'
 
-describe('encodings that nobody asked for', () => {
+describe('encodings that the gateway did not request', () => {
   const text = 'data: {"a":1}\n\n'.repeat(5_000)
   const codings = [
     ['gzip', gzipSync],
@@ -22,14 +22,14 @@ describe('encodings that nobody asked for', () => {
       res.end(body)
     })
 
-  test.each(codings)('%s is undone, and the headers no longer speak of it', async (encoding, compress) => {
+  test.each(codings)('%s is decoded, and its headers are removed', async (encoding, compress) => {
     const response = await call(await serve(encoding, compress(Buffer.from(text))))
     expect(response.headers).not.toHaveProperty('content-encoding')
     expect(response.headers).not.toHaveProperty('content-length')
     expect((await response.readAll(text.length)).toString()).toBe(text)
   })
 
-  test.each(codings)('%s that is cut short fails', async (encoding, compress) => {
+  test.each(codings)('%s that is cut fails', async (encoding, compress) => {
     const response = await call(await serve(encoding, compress(Buffer.from(text)).subarray(0, -4)))
     expect(await faultIn(response.readAll(text.length))).toBe('bad_encoding')
   })
@@ -39,7 +39,7 @@ describe('encodings that nobody asked for', () => {
     expect(await faultIn(response.readAll(1_000_000))).toBe('answer_too_large')
   })
 
-  test('a paused sink holds the decoder', async () => {
+  test('a paused sink pauses the decoder', async () => {
     const size = 60_000_000
     const server = await serve('gzip', gzipSync(Buffer.alloc(size, 'z')))
     const response = await call(server)
@@ -101,7 +101,7 @@ describe('encodings that nobody asked for', () => {
     expect((await response.readAll(text.length)).toString()).toBe(text)
   })
 
-  test('identity is no encoding; an unknown one fails', async () => {
+  test('identity needs no decoding; an unknown encoding fails', async () => {
     const plain = await call(await serve('identity', Buffer.from(text)))
     expect((await plain.readAll(text.length)).toString()).toBe(text)
     const server = await serve('gzip, br', Buffer.from(text))

@@ -46,7 +46,7 @@ describe('an answer that is cut', () => {
       `${HEAD}connection: close\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n`,
       fin,
     ],
-  ])('%s: what came is delivered, then it fails', async (_name, text, end) => {
+  ])('%s: the received bytes are delivered, then it fails', async (_name, text, end) => {
     const recorder = await cut(text, end)
     expect(recorder.text).toBe('hello')
     expect(recorder.last).toEqual([failure])
@@ -57,12 +57,12 @@ describe('an answer that is cut', () => {
     expect(recorder.last).toEqual([failure])
   })
 
-  test('rubbish between chunks fails', async () => {
+  test('garbage between chunks fails', async () => {
     const recorder = await cut(`${CHUNKED_START}zz\r\n`, () => {})
     expect(recorder.last).toEqual([failure])
   })
 
-  test('a body that ends with the connection, without a length, ends', async () => {
+  test('a body without a length is complete when the connection closes', async () => {
     const recorder = await cut(`${HEAD}connection: close\r\n\r\nhello`, fin)
     expect(recorder.text).toBe('hello')
     expect(recorder.last).toEqual(['end'])
@@ -141,7 +141,7 @@ describe('no answer at all', () => {
     expect(await faultIn(call(server))).toBe('tls')
   })
 
-  test('a header that cannot be written', async () => {
+  test('an invalid header', async () => {
     const server = await httpServer((_req, res) => void res.end())
     const request = testRequest(server.origin)
     request.headers.authorization = 'Bearer two\nlines'
@@ -150,7 +150,7 @@ describe('no answer at all', () => {
   })
 })
 
-test('an unasked 100 Continue ends a call: the reason why the relay does not use undici', async () => {
+test('an unrequested 100 Continue ends a call: the reason why the relay does not use undici', async () => {
   const upstream = await tcpServer((socket) => {
     socket.end('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi')
   })

@@ -32,14 +32,14 @@ describe('time-outs', () => {
     await vi.waitFor(() => expect(server.sockets.size).toBe(0))
   })
 
-  test('headers and then nothing is no first byte yet', async () => {
+  test('headers alone are not the first byte', async () => {
     const server = await headersOnly()
     const recorder = await record(await call(server, { firstByte: 60 }))
     expect(recorder.last).toEqual([{ class: 'transient', detail: 'first_byte_timeout' }])
     await vi.waitFor(() => expect(server.sockets.size).toBe(0))
   })
 
-  test('bytes that say nothing put off neither the beginning of an answer nor its end', async () => {
+  test('bytes without content extend neither the time to the first byte nor the idle time', async () => {
     const server = await httpServer((_req, res) => {
       res.write(' ')
       const timer = setInterval(() => res.write(' \r\n\t'), 20)
@@ -59,7 +59,7 @@ describe('time-outs', () => {
     expect(await faultIn((await call(ends, { idle: 150 })).readAll(1_000_000))).toBe('idle_timeout')
   })
 
-  test('a pause before the first byte does not put it off', async () => {
+  test('a pause before the first byte does not extend its time-out', async () => {
     const response = await call(await headersOnly(), { firstByte: 60 })
     const recorder = new Recorder()
     response.pause()
@@ -76,7 +76,7 @@ describe('time-outs', () => {
     await vi.waitFor(() => expect(server.sockets.size).toBe(0))
   })
 
-  test('each chunk starts the idle time anew', async () => {
+  test('each chunk restarts the idle time', async () => {
     const server = await httpServer((_req, res) => {
       let sent = 0
       const timer = setInterval(() => {
@@ -91,7 +91,7 @@ describe('time-outs', () => {
     expect(recorder.text).toBe('.'.repeat(12))
   })
 
-  test('a pause of ours is no silence; after it the idle time counts again', async () => {
+  test('while the gateway pauses the idle time stands still; after that it counts again', async () => {
     const server = await oneChunk()
     const response = await call(server, { idle: 60 })
     const recorder = new Recorder(response)
@@ -108,7 +108,7 @@ describe('time-outs', () => {
     await vi.waitFor(() => expect(recorder.last).toEqual([{ class: 'transient', detail: 'idle_timeout' }]))
   })
 
-  test('the total time runs through everything, pauses too', async () => {
+  test('the total time includes pauses', async () => {
     expect(await faultIn(call(await silent(), { total: 60 }))).toBe('total_timeout')
     const server = await oneChunk()
     const response = await call(server, { total: 100 })
@@ -158,7 +158,7 @@ describe('abort', () => {
       res.write('hello')
     })
 
-  test('in mid-stream, by the signal', async () => {
+  test('in the middle of a stream, by the signal', async () => {
     const server = await endless()
     const controller = new AbortController()
     const response = await call(server, {}, controller.signal)
@@ -170,7 +170,7 @@ describe('abort', () => {
     await vi.waitFor(() => expect(server.sockets.size).toBe(0))
   })
 
-  test('by its owner, inside data: that chunk is the last, and fail is heard once', async () => {
+  test('by its owner, inside data: that chunk is the last, and fail is called once', async () => {
     const server = await httpServer((_req, res) => void res.end(Buffer.alloc(2_000_000)))
     const response = await call(server)
     const recorder = new Recorder()
@@ -202,7 +202,7 @@ describe('abort', () => {
     expect(await faultIn(response.readAll(10))).toBe('aborted')
   })
 
-  test('after the end it changes nothing, and the connection lives on', async () => {
+  test('after the end changes nothing, and the connection stays open', async () => {
     const server = await httpServer((_req, res) => void res.end('hello'))
     const pool = poolOf(server)
     for (let i = 0; i < 3; i++) {

@@ -11,7 +11,7 @@ function upload(server: TestServer, { firstByte = 10_000, signal = never } = {})
   return { body, sent: send(poolOf(server), request, { ...PATIENT, firstByte }, signal) }
 }
 
-describe('a request that is sent as it comes', () => {
+describe('a request whose body is streamed', () => {
   test('has no length, and its answer may come at any time', async () => {
     const server = await httpServer((req, res) => {
       res.write(`${req.headers['transfer-encoding']} ${req.headers['content-length']} `)
@@ -24,7 +24,7 @@ describe('a request that is sent as it comes', () => {
     expect(String(await response.readAll(1_000))).toBe('chunked undefined one two')
   })
 
-  test('the wait for the answer begins with its last byte', async () => {
+  test('the time-out for the answer starts with its last byte', async () => {
     const from = performance.now()
     const server = await httpServer((req) => void req.resume())
     const { body, sent } = upload(server, { firstByte: 300 })
@@ -43,7 +43,7 @@ describe('a request that is sent as it comes', () => {
     expect(await fault).toBe('first_byte_timeout')
   })
 
-  test('an answer before its end is read, and the rest is not sent', async () => {
+  test('an early answer is read, and the rest of the body is not sent', async () => {
     let complete: boolean | undefined
     const server = await httpServer((req, res) => {
       req.socket.on('close', () => {

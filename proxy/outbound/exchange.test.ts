@@ -52,7 +52,7 @@ describe('an answer', () => {
     expect((await response.readAll(100)).toString()).toBe('done')
   })
 
-  test('chunks of a stream come as they are sent', async () => {
+  test('chunks of a stream arrive as they are sent', async () => {
     let write: ((text: string) => void) | undefined
     let finish: (() => void) | undefined
     const server = await httpServer((_req, res) => {
@@ -74,7 +74,7 @@ describe('an answer', () => {
     await vi.waitFor(() => expect(recorder.last).toEqual(['end']))
   })
 
-  test('what came before a sink was attached is kept, and the upstream waits when it is much', async () => {
+  test('bytes before a sink is attached are kept, and the upstream waits if they are many', async () => {
     const size = 30_000_000
     let written = 0
     const server = await httpServer((_req, res) => {
@@ -100,7 +100,7 @@ describe('an answer', () => {
     expect(body.every((byte) => byte === 0x78)).toBe(true)
   })
 
-  test('pause stops reading, resume goes on, nothing is lost or doubled', async () => {
+  test('pause stops reading, resume continues, nothing is lost or repeated', async () => {
     const pieces = Array.from({ length: 3_000 }, (_, i) => `piece ${i} ${'.'.repeat(2_000)}\n`)
     let written = 0
     const server = await httpServer(async (_req, res) => {
@@ -128,23 +128,23 @@ describe('an answer', () => {
       res.end(Buffer.alloc(1_000_000, 'y'))
     })
     const response = await call(server)
-    const heard: (number | string)[] = []
+    const received: (number | string)[] = []
     response.attach({
       data: (chunk) => {
-        heard.push(chunk.length)
+        received.push(chunk.length)
         response.pause()
         setImmediate(() => response.resume())
       },
-      end: () => heard.push('end'),
-      fail: () => heard.push('fail'),
+      end: () => received.push('end'),
+      fail: () => received.push('fail'),
     })
-    await vi.waitFor(() => expect(heard.at(-1)).toBe('end'))
-    const sizes = heard.filter((item) => typeof item === 'number')
+    await vi.waitFor(() => expect(received.at(-1)).toBe('end'))
+    const sizes = received.filter((item) => typeof item === 'number')
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(1_000_000)
-    expect(sizes.length).toBe(heard.length - 1)
+    expect(sizes.length).toBe(received.length - 1)
   })
 
-  test('readAll stops at its limit, announced or not, and releases the connection', async () => {
+  test('readAll stops at its limit, with or without a content-length, and releases the connection', async () => {
     const server = await httpServer((req, res) => {
       if (req.headers['x-chunked'] === undefined) res.setHeader('content-length', 3_000)
       res.write(Buffer.alloc(2_000))
@@ -170,7 +170,7 @@ describe('an answer', () => {
   })
 })
 
-test('nothing is left behind: no timer, no listener on the signal', async () => {
+test('leaves no timer and no listener on the signal behind', async () => {
   const server = await httpServer((req, res) => {
     if (req.headers['x-mode'] === 'reset') req.socket.resetAndDestroy()
     else if (req.headers['x-mode'] === 'gzip') {

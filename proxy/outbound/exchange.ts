@@ -51,7 +51,7 @@ export interface UpstreamResponse {
    * Call it for a chunk with content, as opposed to a keep-alive. The time-out `firstByte` runs until the first call;
    * each later call restarts the idle time-out.
    */
-  heard(): void
+  noteContent(): void
   /** Stops delivery and reading from the upstream. The idle time-out stops too, the total one does not. */
   pause(): void
   resume(): void
@@ -77,15 +77,15 @@ export function send(
     try {
       dispatcher.dispatch({ method: 'POST', ...request, ...OWN_TIMERS }, exchange)
     } catch (error) {
-      // ProxyAgent throws on headers that it does not take.
+      // ProxyAgent throws on headers that it does not accept.
       exchange.onResponseError(null, error instanceof Error ? error : new Error('not sent'))
     }
   })
 }
 
-/** undici's own time-outs are coarse and would run on while we pause. */
+/** undici's own time-outs are coarse and would continue during a pause. */
 const OWN_TIMERS = { headersTimeout: 0, bodyTimeout: 0 }
-/** Beyond so many bytes without a sink the upstream must wait. */
+/** With more bytes than this and no sink, the upstream must wait. */
 const MAX_UNATTACHED_BYTES = 65_536
 const STOPPED = new Error('stopped')
 
@@ -107,7 +107,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
   #decoder: Transform | undefined
   #sink: AnswerSink | undefined
   #answered = false
-  #heard = false
+  #hasContent = false
   #paused = false
   #delivering = false
   /** Chunks that arrived before a sink was attached or while it paused. */
@@ -200,13 +200,13 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     if (!this.#paused) this.#readOn()
   }
 
-  heard(): void {
+  noteContent(): void {
     if (this.#outcome !== undefined) return
-    if (this.#heard) {
+    if (this.#hasContent) {
       this.#silenceTimer?.refresh()
       return
     }
-    this.#heard = true
+    this.#hasContent = true
     if (!this.#paused) this.#watchIdle()
   }
 
@@ -223,7 +223,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
       this.attach({
         data: (chunk) => {
           // White space around JSON is not content.
-          if (firstByte(chunk) >= 0) this.heard()
+          if (firstByte(chunk) >= 0) this.noteContent()
           size += chunk.length
           if (size > maxBytes) tooLarge()
           else chunks.push(chunk)
@@ -312,7 +312,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
 
   #holdUpstream(): void {
     this.#controller?.pause()
-    if (!this.#heard) return
+    if (!this.#hasContent) return
     clearTimeout(this.#silenceTimer)
     this.#silenceTimer = undefined
   }
@@ -321,7 +321,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     if (this.#sink === undefined || this.#paused || this.#outcome !== undefined) return
     this.#decoder?.resume()
     if (this.#decoder?.writableNeedDrain === true) return
-    if (this.#heard && this.#silenceTimer === undefined) this.#watchIdle()
+    if (this.#hasContent && this.#silenceTimer === undefined) this.#watchIdle()
     this.#controller?.resume()
   }
 }

@@ -61,17 +61,17 @@ function fileOf(text: string): string {
   return path
 }
 
-/** Answers with the name in the client's certificate. */
+/** Greets the name in the client's certificate. */
 const secureServer = (options: ServerOptions = {}) =>
   listen(
     createHttpsServer({ ...server, ...options }, (req, res) => {
       const { subject } = (req.socket as TLSSocket).getPeerCertificate()
-      res.end(`hello ${subject?.CN ?? 'nobody'}`)
+      res.end(`hello ${subject?.CN ?? 'anonymous'}`)
     }),
     'https',
   )
 
-/** The server by a name that only the test's proxy knows. */
+/** The server under a name that only the test's proxy resolves. */
 const named = ({ origin }: TestServer) => origin.replace('127.0.0.1', 'upstream.test')
 
 async function ask(dispatchers: Dispatchers, origin: string, changes: Partial<ChannelRecord> = {}) {
@@ -87,7 +87,7 @@ describe('client certificates', () => {
     tls: { ca: authority.ca, ...(clientCertificate && { clientCertificate }) },
   })
 
-  test('the upstream is shown the one of the channel', async () => {
+  test('the upstream gets the certificate of the channel', async () => {
     const { origin } = await demanding()
     expect(await ask(open(), origin, tls(authority.issue('client.test')))).toBe('hello client.test')
   })
@@ -95,12 +95,12 @@ describe('client certificates', () => {
   test.each([
     ['none', undefined],
     ['one of another authority', other.issue('client.test')],
-  ])('an upstream that is shown %s refuses, which is a fault of TLS', async (_, pair) => {
+  ])('an upstream that gets %s refuses, which is a TLS failure', async (_, pair) => {
     const { origin } = await demanding()
     expect(['tls', 'reset']).toContain(await faultIn(ask(open(), origin, tls(pair))))
   })
 
-  test('a new one makes new connections; the old ones end', async () => {
+  test('a new certificate opens new connections and closes the old ones', async () => {
     const upstream = await demanding()
     const dispatchers = open()
     const [first, second] = [authority.issue('first.test'), authority.issue('second.test')]
@@ -113,7 +113,7 @@ describe('client certificates', () => {
     expect(upstream.accepted()).toBe(2)
   })
 
-  test('one that cannot be used is a fault of TLS, not of the program', async () => {
+  test('an unusable certificate is a TLS failure, not an internal error', async () => {
     const { origin } = await demanding()
     const spoilt = { cert: 'no certificate', key: 'no key' }
     expect(await faultIn(ask(open(), origin, tls(spoilt)))).toBe('tls')
@@ -121,28 +121,28 @@ describe('client certificates', () => {
 })
 
 describe('a file of authorities', () => {
-  test('vouches for channels without one of their own, and for those alone', async () => {
+  test('applies to channels without a CA of their own, and to no others', async () => {
     const { origin } = await secureServer()
     const dispatchers = open({ SLUICE_UPSTREAM_CA_FILE: fileOf(other.ca + authority.ca) })
-    expect(await ask(dispatchers, origin)).toBe('hello nobody')
+    expect(await ask(dispatchers, origin)).toBe('hello anonymous')
     expect(await faultIn(ask(dispatchers, origin, { tls: { ca: other.ca } }))).toBe('tls')
     expect(await faultIn(ask(open(), origin))).toBe('tls')
   })
 
-  test('goes with a client certificate', async () => {
+  test('works together with a client certificate', async () => {
     const { origin } = await secureServer({ ca: authority.ca, requestCert: true })
     const dispatchers = open({ SLUICE_UPSTREAM_CA_FILE: fileOf(authority.ca) })
     const clientCertificate = authority.issue('client.test')
     expect(await ask(dispatchers, origin, { tls: { clientCertificate } })).toBe('hello client.test')
   })
 
-  test('stands beside the public ones', () => {
+  test('adds to the public authorities', () => {
     const { authorities } = readOutbound({ ...NOTHING, SLUICE_UPSTREAM_CA_FILE: fileOf(authority.ca) })
     expect(authorities?.length).toBeGreaterThan(50)
     expect(readOutbound(NOTHING).authorities).toBeUndefined()
   })
 
-  test('that is missing or holds something else is told by its setting, without its content', () => {
+  test('that is missing or holds something else: the error names the setting and not the content', () => {
     const at = (path: string) => () => readOutbound({ ...NOTHING, SLUICE_UPSTREAM_CA_FILE: path })
     expect(at('/nowhere')).toThrow(/^SLUICE_UPSTREAM_CA_FILE: the file cannot be read \(ENOENT\)$/)
     expect(at(fileOf('word-not-to-be-seen'))).toThrow(
@@ -155,7 +155,7 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
   ['an HTTP proxy', () => undefined],
   ['an HTTP proxy that speaks TLS', () => authority.issue('127.0.0.1')],
 ])('%s', (_, pairOf) => {
-  /** A proxy, with connections that go through it. */
+  /** A proxy, and dispatchers that use it. */
   async function through(more: Partial<Settings> = {}) {
     const proxy = await proxyOf(pairOf(authority))
     const url = proxy.url.replace('://', '://user:pass-not-to-be-seen@')
@@ -170,12 +170,12 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
   // printf user:pass-not-to-be-seen | base64
   const AUTHORIZATION = 'Basic dXNlcjpwYXNzLW5vdC10by1iZS1zZWVu'
 
-  test('https: a tunnel, kept for the next request, with the name checked', async () => {
+  test('https: opens a tunnel, keeps it for the next request and checks the certificate’s name', async () => {
     const { proxy, dispatchers } = await through()
     const upstream = await secureServer()
-    expect(await ask(dispatchers, named(upstream))).toBe('hello nobody')
+    expect(await ask(dispatchers, named(upstream))).toBe('hello anonymous')
     await nextTurn()
-    expect(await ask(dispatchers, named(upstream))).toBe('hello nobody')
+    expect(await ask(dispatchers, named(upstream))).toBe('hello anonymous')
     const { port } = new URL(upstream.origin)
     expect(proxy.requests).toEqual([`CONNECT upstream.test:${port}`])
     expect(proxy.headers[0]).toMatchObject({
@@ -184,19 +184,21 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
     })
     const elsewhere = upstream.origin.replace('127.0.0.1', 'other.test')
     expect(await faultIn(ask(dispatchers, elsewhere))).toBe('tls')
-    expect(await ask(dispatchers, elsewhere, { tls: { serverName: 'upstream.test' } })).toBe('hello nobody')
+    expect(await ask(dispatchers, elsewhere, { tls: { serverName: 'upstream.test' } })).toBe(
+      'hello anonymous',
+    )
   })
 
-  test('https: an address, in the form that URLs have', async () => {
+  test('https: writes an IPv6 address as in a URL', async () => {
     const { proxy, dispatchers } = await through()
     const upstream = await secureServer()
     const { port } = new URL(upstream.origin)
     const tls = { serverName: 'upstream.test' }
-    expect(await ask(dispatchers, `https://[2001:db8::1]:${port}`, { tls })).toBe('hello nobody')
+    expect(await ask(dispatchers, `https://[2001:db8::1]:${port}`, { tls })).toBe('hello anonymous')
     expect(proxy.requests).toEqual([`CONNECT [2001:db8::1]:${port}`])
   })
 
-  test('https: the channel’s own authority and certificate count in the tunnel', async () => {
+  test('https: applies the channel’s own authority and certificate inside the tunnel', async () => {
     const { dispatchers } = await through()
     const upstream = await secureServer({ ca: authority.ca, requestCert: true })
     const clientCertificate = authority.issue('client.test')
@@ -205,7 +207,7 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
     expect(await faultIn(ask(dispatchers, named(upstream), { tls: { ca: other.ca } }))).toBe('tls')
   })
 
-  test('http: the request with its whole address; the credentials stay with the proxy', async () => {
+  test('http: sends the request with its whole URL, and the credentials to the proxy alone', async () => {
     const { proxy, dispatchers } = await through()
     const seen: unknown[] = []
     const upstream = await httpServer((req, res) => {
@@ -219,16 +221,16 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
     expect(seen).toEqual(['/v1/chat/completions', host, false])
   })
 
-  test('is passed by for loopback and for what NO_PROXY names', async () => {
+  test('is not used for loopback and for hosts in NO_PROXY', async () => {
     const { proxy, dispatchers } = await through({ SLUICE_NO_PROXY: ['upstream.test'] })
     const upstream = await secureServer()
-    expect(await ask(dispatchers, upstream.origin)).toBe('hello nobody')
-    // Nobody but the proxy knows the name.
+    expect(await ask(dispatchers, upstream.origin)).toBe('hello anonymous')
+    // Only the proxy can resolve the name.
     expect(await faultIn(ask(dispatchers, named(upstream)))).toBe('dns')
     expect(proxy.requests).toEqual([])
   })
 
-  test.each([407, 403, 502, 503])('https: a refusal with %i is the proxy’s fault', async (status) => {
+  test.each([407, 403, 502, 503])('https: a refusal with %i is a failure of the proxy', async (status) => {
     const { proxy, dispatchers } = await through()
     proxy.refuseWith(status)
     expect(await faultIn(ask(dispatchers, 'https://upstream.test'))).toBe('proxy')
@@ -236,7 +238,7 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
     await vi.waitFor(() => expect(proxy.tunnels.size).toBe(0))
   })
 
-  test('http: a proxy that wants other credentials is at fault, any other answer is the upstream’s', async () => {
+  test('http: a 407 is a failure of the proxy, any other answer is the upstream’s', async () => {
     const { proxy, dispatchers } = await through()
     proxy.refuseWith(407)
     expect(await faultIn(ask(dispatchers, 'http://upstream.test'))).toBe('proxy')
@@ -249,11 +251,11 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
     const { proxy, dispatchers } = await through()
     await proxy.close()
     expect(await faultIn(ask(dispatchers, `${scheme}://upstream.test`))).toBe('proxy')
-    // What the test's end closes again.
+    // The end of the test closes them.
     proxy.close = async () => undefined
   })
 
-  test('a proxy that says nothing is given up after the channel’s time to connect', async () => {
+  test('a silent proxy is given up after the channel’s time to connect', async () => {
     const { proxy, dispatchers } = await through()
     proxy.refuseWith(0)
     const timeoutsMs = { ...testChannel().timeoutsMs, connect: 300 }
@@ -261,7 +263,7 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
     await vi.waitFor(() => expect(proxy.tunnels.size).toBe(0))
   })
 
-  test('so is an upstream behind it that says nothing', async () => {
+  test('a silent upstream behind it is given up after that time, too', async () => {
     const { proxy, dispatchers } = await through()
     const mute = await listen(createTcpServer(), 'https')
     const timeoutsMs = { ...testChannel().timeoutsMs, connect: 300 }
@@ -289,13 +291,13 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
     const channel = testChannel({ baseURL: `${named(upstream)}/v1` })
     const dispatcher = dispatchers.get('default/a', channel)
     const response = await send(dispatcher, testRequest(named(upstream)), PATIENT, abort.signal)
-    const heard = record(response)
+    const recorded = record(response)
     abort.abort()
-    expect((await heard).last).toEqual([{ class: 'transient', detail: 'aborted' }])
+    expect((await recorded).last).toEqual([{ class: 'transient', detail: 'aborted' }])
     await vi.waitFor(() => expect(closed).toBe(true))
   })
 
-  test('an upstream that goes away behind it cuts the stream', async () => {
+  test('an upstream that disconnects behind it cuts the stream', async () => {
     const { dispatchers } = await through()
     const upstream = await listen(
       createHttpsServer(server, (_req, res) => {
@@ -311,7 +313,7 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
   })
 })
 
-test('a proxy with a certificate that nobody vouches for is not used', async () => {
+test('a proxy with a certificate of an unknown authority is not used', async () => {
   const proxy = await proxyOf(other.issue('127.0.0.1'))
   const dispatchers = open({ SLUICE_HTTP_PROXY: proxy.url, SLUICE_HTTPS_PROXY: proxy.url })
   for (const scheme of ['http', 'https'])
@@ -319,7 +321,7 @@ test('a proxy with a certificate that nobody vouches for is not used', async () 
   expect(proxy.requests).toEqual([])
 })
 
-test('an address is no server name for a proxy that speaks TLS', async () => {
+test('an address is not sent as the server name to a proxy that speaks TLS', async () => {
   const names: unknown[] = []
   const proxy = await listen(
     createTlsServer(authority.issue('127.0.0.1'), (socket: TLSSocket & { servername?: unknown }) => {
@@ -338,7 +340,7 @@ test('an address is no server name for a proxy that speaks TLS', async () => {
   expect(names).toEqual([false, false])
 })
 
-test('a header that is the proxy’s own fails its request alone', async () => {
+test('a header reserved for the proxy fails only its own request', async () => {
   const proxy = await proxyOf()
   const dispatchers = open({ SLUICE_HTTPS_PROXY: proxy.url })
   const headers = { 'proxy-authorization': 'Basic eA==' }
@@ -347,7 +349,7 @@ test('a header that is the proxy’s own fails its request alone', async () => {
   expect(await faultIn(sent)).toBe('bad_request')
 })
 
-test('without settings there is no proxy', () => {
+test('without settings no proxy is used', () => {
   const outbound: Outbound = readOutbound(NOTHING)
   expect(outbound.proxyFor(new URL('https://a.example'))).toBeUndefined()
 })

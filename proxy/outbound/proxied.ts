@@ -1,6 +1,5 @@
-/**
- * The way through an HTTP proxy, on undici's ProxyAgent: plain HTTP is forwarded, TLS runs in a tunnel (CONNECT:
- * RFC 9110, section 9.3.6). What the proxy does wrong becomes a ProxyFailed, so that no upstream is blamed for it.
+/** Connects through an HTTP proxy, with undici's ProxyAgent: plain HTTP is forwarded, TLS runs in a tunnel (CONNECT:
+ * RFC 9110, section 9.3.6). Failures of the proxy become ProxyFailed, so that they do not count against an upstream.
  */
 import type { SecureContext } from 'node:tls'
 import { buildConnector, type Dispatcher, errors, Pool, ProxyAgent } from 'undici'
@@ -25,7 +24,7 @@ export function proxyAgent(proxy: HttpProxy, { timeoutMs, trust, tls, pool }: Pr
     requestTls: { allowH2: false, timeout: timeoutMs, ...tls },
     clientFactory: () => tunnelsOf(proxy, trust, timeoutMs),
     factory: (origin, options) => {
-      // ProxyAgent opens a pool to the proxy for what it forwards, and one to each origin behind a tunnel.
+      // ProxyAgent opens one pool to the proxy for forwarded requests, and one to each origin behind a tunnel.
       const connect =
         origin === uri ? toProxy(trust, timeoutMs) : within(timeoutMs, (options as Tunnelled).connect)
       return new Pool(origin, { ...pool, connect })
@@ -46,9 +45,9 @@ const failWithProxy: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (op
   dispatch(options, {
     onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
     onRequestUpgrade: (controller, status, headers, socket) => {
-      // A server that speaks before it was asked is none that a tunnel was wanted to.
+      // A server that sends bytes before the request is not the requested upstream.
       const isOpen = status >= 200 && status < 300 && socket.readableLength === 0
-      // ProxyAgent knows no success but 200.
+      // ProxyAgent accepts only 200 as success.
       if (isOpen) return handler.onRequestUpgrade?.(controller, 200, headers, socket)
       socket.on('error', () => undefined).destroy()
       handler.onResponseError?.(controller, new ProxyFailed(`the proxy answered ${status}`))
@@ -74,12 +73,12 @@ function proxyFault(error: Error): Error {
   return error instanceof errors.ConnectTimeoutError ? error : new ProxyFailed('the proxy is away')
 }
 
-/** ProxyAgent's connector. It hands `signal` on to its CONNECT request. */
+/** ProxyAgent's connector. It passes `signal` to its CONNECT request. */
 interface Tunnelled {
   connect(options: buildConnector.Options & { signal: AbortSignal }, callback: buildConnector.Callback): void
 }
 
-/** Bounds tunnel and handshake together: ProxyAgent waits for the answer to CONNECT without end. */
+/** Bounds tunnel and handshake together: ProxyAgent itself waits for the answer to CONNECT forever. */
 function within(timeoutMs: number, connect: Tunnelled['connect']): buildConnector.connector {
   return (options, callback) => {
     const limit = new AbortController()

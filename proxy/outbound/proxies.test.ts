@@ -4,11 +4,11 @@ import { proxyChooser } from './proxies.ts'
 
 const PROXIES = { http: 'http://plain.test:3128', https: 'http://secure.test:3129' }
 
-/** True: it goes through a proxy. */
+/** True if the URL is called through a proxy. */
 const proxied = (url: string, direct: string[]) => proxyChooser(PROXIES, direct)(new URL(url)) !== undefined
 
 describe('which proxy', () => {
-  test('by the scheme of the upstream', () => {
+  test('depends on the scheme of the upstream', () => {
     const choose = proxyChooser(PROXIES, [])
     expect(choose(new URL('http://a.example'))?.origin.host).toBe('plain.test:3128')
     expect(choose(new URL('https://a.example'))?.origin.host).toBe('secure.test:3129')
@@ -16,7 +16,7 @@ describe('which proxy', () => {
     expect(proxyChooser({}, [])(new URL('https://a.example'))).toBeUndefined()
   })
 
-  test('user and password become a header and leave the address', () => {
+  test('its user and password are moved from the URL to a header', () => {
     const choose = proxyChooser({ http: 'http://us%40er:p%3Aw@proxy.test' }, [])
     const proxy = choose(new URL('http://a.example'))
     expect(proxy?.origin.href).toBe('http://proxy.test/')
@@ -68,7 +68,7 @@ describe('called directly', () => {
     for (const url of through) expect([url, proxied(url, ['unrelated.example', entry])]).toEqual([url, true])
   })
 
-  test('a host that is named, alone or below a domain, and no entry makes it throw', () => {
+  test('a host that is listed, itself or by its domain; no entry throws', () => {
     fc.assert(
       fc.property(fc.domain(), fc.string(), (host, other) => {
         const url = `https://${host}`

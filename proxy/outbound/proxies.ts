@@ -5,7 +5,7 @@ import { AddressSet, isAddressRange } from '../../contract/address.ts'
 export interface HttpProxy {
   /** Without user and password. */
   origin: URL
-  /** For the proxy alone: they go with every request and never reach an upstream. */
+  /** For the proxy alone: it gets them with every request, and no upstream does. */
   headers: Record<string, string>
 }
 

@@ -27,7 +27,7 @@ export function httpServer(listener: RequestListener): Promise<TestServer> {
   return listen(createHttpServer(listener), 'http')
 }
 
-/** Runs `answer` when the first bytes of a request are there. */
+/** Calls `answer` at the first bytes of a request. */
 export function tcpServer(answer: (socket: Socket) => void): Promise<TestServer> {
   return listen(
     createTcpServer((socket) => {
@@ -86,12 +86,12 @@ export function testChannel(changes: Partial<ChannelRecord> = {}): ChannelRecord
   }
 }
 
-/** A connection can be used again one turn after its answer has ended. */
+/** A connection can be reused one turn after the end of its answer. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Remembers what a sink hears. */
+/** Records the calls of a sink. */
 export class Recorder implements AnswerSink {
   readonly #response: UpstreamResponse | undefined
   readonly chunks: Buffer[] = []
@@ -101,13 +101,13 @@ export class Recorder implements AnswerSink {
     return Buffer.concat(this.chunks).toString()
   }
 
-  /** With a response every chunk says something of the answer. */
+  /** With a response, every chunk counts as content. */
   constructor(response?: UpstreamResponse) {
     this.#response = response
   }
 
   data(chunk: Buffer): void {
-    this.#response?.heard()
+    this.#response?.noteContent()
     this.chunks.push(chunk)
   }
 
@@ -151,7 +151,7 @@ export async function faultIn(promise: Promise<unknown>): Promise<string> {
   return error.failure.detail
 }
 
-/** Attaches a recorder and waits until it has heard its last. */
+/** Attaches a recorder and waits for its end or failure. */
 export async function record(response: UpstreamResponse): Promise<Recorder> {
   const recorder = new Recorder(response)
   response.attach(recorder)
@@ -159,7 +159,7 @@ export async function record(response: UpstreamResponse): Promise<Recorder> {
   return recorder
 }
 
-/** Waits until a number has not changed for a while, in which server and client had all the turns they wanted. */
+/** Waits until a number has not changed for a while, while server and client may use the event loop freely. */
 export async function settledAt(read: () => number): Promise<void> {
   let last = read()
   let since = performance.now()

@@ -10,16 +10,16 @@ interface ServedEndpoint extends Endpoint {
 export interface Call {
   endpoint: ServedEndpoint
   requestId: string
-  /** The HTTP request, or the one that opened the socket. It shows who calls, and from where. */
+  /** The HTTP request, or the one that opened the socket. It shows the caller and its address. */
   req: IncomingMessage
   client: ClientSide
-  /** Aborted when work on the answer must end early; its reason is ClientGone or the GatewayError to tell the client. */
+  /** Aborted when work on the answer must end early; its reason is ClientGone or the GatewayError for the client. */
   control: AbortController
-  /** Reads the body, or its beginning where the endpoint passes larger ones on. Throws GatewayError and ClientGone. */
+  /** Reads the body, or only its beginning if the endpoint streams larger ones. Throws GatewayError and ClientGone. */
   read(): Promise<Buffer | LargeBody>
   /** Answers that the connection itself remembers. */
   memory?: ConnectionMemory
-  /** False: the answer only prepares a conversation; no upstream is called and nothing is billed. */
+  /** False: the answer only prepares a conversation; it calls no upstream and costs nothing. */
   generate?: boolean
 }
 
@@ -29,10 +29,10 @@ export interface ClientSide {
   readonly opened: boolean
   /** The HTTP status that was sent; 0 before. */
   readonly status: number
-  /** Does nothing where there are no headers, or once they are sent. */
+  /** Does nothing if there are no headers, or once they are sent. */
   setHeader(name: string, value: string): void
   whole(body: Buffer): void
-  /** Starts the keep-alive clock at once. `keepAlive` is sent in silence, where the transport has no other sign of life. */
+  /** Starts the keep-alive clock at once. `keepAlive` is sent during silence, unless the transport has pings. */
   stream(keepAlive: Buffer): ClientStream
 }
 
@@ -47,7 +47,7 @@ export interface ClientStream {
   onDrain(drained: () => void): void
   /** Ends the stream, after `last` if given. */
   end(last?: Buffer): void
-  /** Stops the clocks of a stream that was never opened, because the answer takes another form. */
+  /** Stops the clocks of a stream that was never opened, because the answer has another form. */
   abandon(): void
 }
 
@@ -55,6 +55,6 @@ export interface ClientStream {
 export interface ConnectionMemory {
   /** All items of the conversation up to and with the answer `id`. */
   history(id: string): readonly string[] | undefined
-  /** `items`: what the answer `id` and its request added to the conversation of `parent`. */
+  /** `items`: those that the answer `id` and its request added to the conversation of `parent`. */
   remember(id: string, parent: string | undefined, items: readonly string[]): void
 }

@@ -40,7 +40,7 @@ interface Given {
   account?: Partial<AccountRecord> | null
   balance?: Partial<Balance>
   route?: Partial<RouteRecord>
-  /** By channel: when its rest ends. */
+  /** By channel: when its ejection ends. */
   resting?: Record<string, number>
   full?: string[]
   question?: Partial<Question>
@@ -67,27 +67,21 @@ function ask({ key, account, balance, route, resting = {}, full = [], question, 
     },
   }
   const ledger = { balance: async () => ({ posted: 5 * DOLLAR, held: 0, subs: {}, ...balance }) }
-  const asked = { keyHash: HASH, model: 'gpt', endpoint: 'chat', inputTokens: 1_000_000, ...question }
-  return explain(known, ledger, asked, NOW)
+  const whole = { keyHash: HASH, model: 'gpt', endpoint: 'chat', inputTokens: 1_000_000, ...question }
+  return explain(known, ledger, whole, NOW)
 }
 
-it('names the newest generation in force, which need not have changed the table', async () => {
+it('names the newest generation in force, even if it did not change the table', async () => {
   expect((await ask({})).generation).toBe(NEWEST)
 })
 
-describe('the refusal that there would be', () => {
+describe('the expected refusal', () => {
   const cases: [string, Given, number, string, RegExp][] = [
     ['an endpoint that is not served', { question: { endpoint: 'toString' } }, 404, 'not_found', /toString/],
-    [
-      'a key that is not known',
-      { question: { keyHash: 'b'.repeat(64) } },
-      401,
-      'unauthorized',
-      /no such key/,
-    ],
+    ['an unknown key', { question: { keyHash: 'b'.repeat(64) } }, 401, 'unauthorized', /no such key/],
     ['a disabled key', { key: { disabled: true } }, 401, 'unauthorized', /disabled/],
     ['an expired key', { key: { expiresAt: NOW } }, 401, 'unauthorized', /expired/],
-    ['an account that is missing', { account: null }, 503, 'store_unavailable', /does not exist/],
+    ['a missing account', { account: null }, 503, 'store_unavailable', /does not exist/],
     ['a disabled account', { account: { disabled: true } }, 403, 'account_disabled', /team/],
     [
       'a model that the key may not use',
@@ -113,7 +107,7 @@ describe('the refusal that there would be', () => {
     expect((await ask(given)).refusal).toEqual({ status, code, reason: expect.stringMatching(reason) })
   })
 
-  it('the first one counts, in the order that clients meet', async () => {
+  it('is the first one, in the order in which requests are checked', async () => {
     const worst = { disabled: true, models: ['other'] }
     expect((await ask({ key: worst, account: { disabled: true } })).refusal?.code).toBe('unauthorized')
     expect((await ask({ key: { models: ['x'] }, account: { disabled: true } })).refusal?.code).toBe(
@@ -122,12 +116,12 @@ describe('the refusal that there would be', () => {
     expect((await ask({ key: { models: ['x'] }, balance: { posted: 0 } })).refusal?.code).toBe(
       'model_not_allowed',
     )
-    // Who has no money learns nothing of what is served.
+    // A client without money must not learn which models are served.
     const poor = { balance: { posted: 0 }, question: { model: 'nope' } }
     expect((await ask(poor)).refusal?.code).toBe('insufficient_balance')
   })
 
-  it('none where all is in order, or nothing is enforced', async () => {
+  it('is absent if all is in order, or nothing is enforced', async () => {
     expect((await ask({})).refusal).toBeUndefined()
     expect(
       (await ask({ account: { enforced: false }, balance: { posted: -DOLLAR } })).refusal,
@@ -156,7 +150,7 @@ describe('candidates', () => {
   const shown = async (given: Given) =>
     (await ask(given)).candidates.map(({ channel, share, state }) => `${channel} ${share} ${state}`)
 
-  it('stand by priority, then by weight, with the chance to be first', async () => {
+  it('are sorted by priority, then by weight, with the chance to be first', async () => {
     const route = targets(['spare', 1, 5], ['main', 0, 1], ['extra', 0, 3])
     expect(await shown({ route })).toEqual(['main 100 ready', 'spare 0 ready'])
     expect(await shown({ route: targets(['main', 0, 1], ['spare', 0, 3]) })).toEqual([
@@ -165,7 +159,7 @@ describe('candidates', () => {
     ])
   })
 
-  it('that rest come after those that do not, and full ones last', async () => {
+  it('that are ejected come after the others, and full ones last', async () => {
     const until = performance.now() + 60_000
     const route = targets(['main', 0, 1], ['spare', 1, 1])
     expect(await shown({ route, resting: { 'default/main': until } })).toEqual([
@@ -184,7 +178,7 @@ describe('candidates', () => {
     expect(candidates[0]?.restsForMs).toBeGreaterThan(30_000)
   })
 
-  it('that cannot serve say why', async () => {
+  it('that cannot serve have a reason', async () => {
     const { candidates, refusal } = await ask({ route: targets(['main', 0, 0], ['other', 0, 1]) })
     expect(candidates).toMatchObject([
       { channel: 'main', state: 'not_eligible', reason: 'its weight is 0' },
@@ -197,13 +191,13 @@ describe('candidates', () => {
     expect(refusal?.reason).toMatch(/no channel of the route/)
   })
 
-  it('name the model as the upstream knows it', async () => {
+  it('contain the upstream’s name of the model', async () => {
     const route = { model: 'up/*', targets: [{ channel: 'main', model: 'v-*', priority: 0, weight: 1 }] }
     expect((await ask({ route, question: { model: 'up/large' } })).candidates[0]?.model).toBe('v-large')
   })
 })
 
-it('addresses are no refusal but a note', async () => {
+it('an address list results in a note, not in a refusal', async () => {
   const { refusal, notes } = await ask({ key: { allowedIPs: ['192.0.2.0/24'] } })
   expect(refusal).toBeUndefined()
   expect(notes).toEqual([expect.stringContaining('192.0.2.0/24')])

@@ -39,11 +39,11 @@ interface Explanation {
   route?: string
   /** In the order of attempts; those that cannot serve come last. */
   candidates: ExplainedCandidate[]
-  /** Absent where nothing is metered or no route is known. */
+  /** Absent if nothing is metered or no route is known. */
   hold?: { amount: string; inputTokens: number; outputTokens: number }
   /** Absent for a key without account. */
   funds?: { available: string; balance: string; held: string; overdraft: string; enforced: boolean }
-  /** Refusals that depend on more than the question. */
+  /** Refusals that depend on the state of the proxy. */
   notes: string[]
 }
 
@@ -169,13 +169,13 @@ function addressNote(allowed: readonly string[]): string {
 /** Nano-dollars that a hold may still take. */
 const free = (account: AccountRecord, { posted, held }: Balance): Nanos => posted - held + account.overdraft
 
-/** Adds the funds to the explanation. Gives the refusal when they are empty or unknown. */
+/** Adds the funds to the explanation. Returns the refusal if they are empty or unknown. */
 function fund(
   explanation: Explanation,
   account: AccountRecord,
   balance: Balance | undefined | 'unknown',
 ): { code: ErrorCode; reason: string } | undefined {
-  if (balance === 'unknown') return { code: 'store_unavailable', reason: 'the ledger cannot be asked' }
+  if (balance === 'unknown') return { code: 'store_unavailable', reason: 'the ledger does not answer' }
   if (balance === undefined)
     return { code: 'store_unavailable', reason: 'the ledger does not know the account' }
   explanation.funds = {

@@ -1,4 +1,4 @@
-/** What the stages of a request work with. Each stage gets its own port; only entry points hold them all. */
+/** The ports of the stages of a request. Each stage gets its own; only entry points hold them all. */
 import type { Admission } from './admission/admit.ts'
 import type { Upstreams } from './attempt/job.ts'
 import type { Billing } from './billing/charge.ts'

@@ -60,14 +60,14 @@ function plan(model: string, route: Partial<RouteRecord>, account?: Partial<Call
     ...account,
   } as const
   const caller: Caller = { hash: 'h', key: { ...key, models: [], allowedIPs: [] }, account: account && payer }
-  return (asked: string) => planRoute(table, caller, asked, ENDPOINTS.chat)
+  return (model: string) => planRoute(table, caller, model, ENDPOINTS.chat)
 }
 
 const models = (planned: ReturnType<typeof planRoute>) =>
   'none' in planned ? planned.none : planned.targets.map(({ key, model }) => [key, model])
 
 describe('planRoute', () => {
-  test('sends the model as asked, unless the target names another', () => {
+  test('sends the requested model, unless the target names another', () => {
     const ask = plan('gpt', { targets: [target('a'), target('b', { model: 'other' })] })
     expect(models(ask('gpt'))).toEqual([
       ['ns/a', 'gpt'],
@@ -76,7 +76,7 @@ describe('planRoute', () => {
     expect(models(ask('gpt-2'))).toBe('no_route')
   })
 
-  test('sends the rest of a wildcard, also in the place of a star', () => {
+  test('sends the rest of a wildcard, also in place of a star', () => {
     const ask = plan('acme/*', { targets: [target('a'), target('b', { model: 'x-*-y' })] })
     expect(models(ask('acme/$&'))).toEqual([
       ['ns/a', '$&'],
@@ -84,7 +84,7 @@ describe('planRoute', () => {
     ])
   })
 
-  test('leaves out channels that the endpoint does not reach, unknown ones and those without weight', () => {
+  test('skips channels that cannot serve the endpoint, unknown ones and those without weight', () => {
     const ask = plan('gpt', {
       targets: [target('e'), target('gone'), target('a', { weight: 0 }), target('b'), target('m')],
     })
@@ -97,7 +97,7 @@ describe('planRoute', () => {
     )
   })
 
-  test('leaves text to the other channels of a route with an images channel, if there are any', () => {
+  test('sends text to the other channels of a route with an images channel, if it has any', () => {
     const targets = [target('i'), target('a', { priority: 1 })]
     expect(models(plan('gpt', { targets })('gpt'))).toEqual([['ns/a', 'gpt']])
     expect(models(plan('gpt', { targets: [target('i')] })('gpt'))).toBe('no_eligible_channel')
@@ -106,7 +106,7 @@ describe('planRoute', () => {
     ])
   })
 
-  test('serves a route without a price to those only who need not pay', () => {
+  test('serves a route without a price only to keys that do not pay', () => {
     const unpriced = { free: false, targets: [target('a')] }
     expect(models(plan('gpt', unpriced, { enforced: true })('gpt'))).toBe('unpriced')
     expect(models(plan('gpt', unpriced, { enforced: false })('gpt'))).toEqual([['ns/a', 'gpt']])
@@ -114,7 +114,7 @@ describe('planRoute', () => {
   })
 })
 
-test('says why a target serves nothing', () => {
+test('reports why a target cannot serve', () => {
   const route = { picturesOnly: false } as RouteRecord
   const reason = (type: 'chat_completion' | 'images', weight: number) =>
     notEligible(route, target('a', { weight }), testChannel('a', type), ENDPOINTS.chat)

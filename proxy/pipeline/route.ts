@@ -9,7 +9,7 @@ import type { RoutingTable } from '../table/routing.ts'
 
 export interface RoutePlan {
   route: RouteRecord
-  /** None where the gateway answers by an estimate. */
+  /** Absent if the gateway answers with an estimate. */
   targets: PlannedTarget[]
 }
 
@@ -21,7 +21,7 @@ export interface PlannedTarget {
   lane: LaneKind
   /** Upstreams of the channel's type may lack the endpoint. */
   isOptionalEndpoint: boolean
-  /** The dialect of the channel; absent where nothing is ever converted. */
+  /** The dialect of the channel; absent if nothing is ever converted. */
   api?: ApiName
   features: Features
   /** Model name to send. */
@@ -65,7 +65,7 @@ export function planRoute(
   return targets.length === 0 && !estimated ? { route, none: 'no_eligible_channel' } : { route, targets }
 }
 
-/** How a target serves an endpoint; undefined when it does not. */
+/** How a target serves an endpoint; undefined if it does not. */
 export function servingFor(
   { picturesOnly = false }: RouteRecord,
   target: TargetRecord,
@@ -76,7 +76,7 @@ export function servingFor(
   return servingOf(endpoint, channel.type, featuresAt(target, channel), picturesOnly)
 }
 
-/** Why a target cannot serve an endpoint, in our words; undefined when it can. */
+/** Why a target cannot serve an endpoint, in words of the gateway; undefined if it can. */
 export function notEligible(
   route: RouteRecord,
   target: TargetRecord,
@@ -101,12 +101,12 @@ export function targetModel(target: TargetRecord, upstreamModel: string): string
   return target.model?.replace('*', () => upstreamModel) ?? upstreamModel
 }
 
-/** True when the caller's request for this model would be served, at one endpoint at least. */
+/** True if at least one endpoint would serve the caller's request for this model. */
 export function isServed(table: RoutingTable, caller: Caller, model: string): boolean {
   return Object.values(ENDPOINTS).some((endpoint) => !('none' in planRoute(table, caller, model, endpoint)))
 }
 
-/** A route without a price does not exist for callers who must pay: it would serve them for nothing. */
+/** A route without a price does not exist for paying callers, because it would serve them for free. */
 function usable(route: RouteRecord, caller: Caller): boolean {
   return route.free || route.price !== undefined || caller.account?.enforced !== true
 }

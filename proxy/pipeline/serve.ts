@@ -2,7 +2,7 @@
  * One call through the proxy, stage by stage:
  *
  *   admit          who calls; 401 and 403 before a byte of the body is read
- *   read           the body, and what the gateway must know of it
+ *   read           the body, and the fields that the gateway uses
  *   allow model    before balances: a key learns nothing about models that it may not use
  *   route          the channels that could serve
  *   converse       the place of the request in its conversation; 400 for one that is not found
@@ -132,7 +132,7 @@ async function purchase(
     const job = { ...plan, ...conversation, api: endpoint.api, upload: read.upload, bill }
     charged = await ctx.stage('deliver', () => deliver(upstreams, ctx, job, client))
   } catch (error) {
-    // An estimate is of more use than the news that no upstream could count.
+    // To the client an estimate is more useful than an error because no upstream could count.
     const isCount = endpoint.api.estimate !== undefined && error instanceof GatewayError
     if (!isCount || error.code !== 'upstream_error') throw error
     answerWithEstimate(ctx.record, call, conversation.request)

@@ -9,7 +9,7 @@ const OWN = {
   'content-security-policy': 'sandbox',
 }
 
-test('what passes', () => {
+test('these headers pass', () => {
   const passed = {
     'content-type': 'text/event-stream; charset=utf-8',
     'content-encoding': 'gzip',
@@ -23,7 +23,7 @@ test('what passes', () => {
   expect(answerHeaders(200, passed)).toEqual({ ...passed, ...OWN })
 })
 
-test('what does not', () => {
+test('these headers do not pass', () => {
   const others = [
     'set-cookie2',
     'location',
@@ -60,7 +60,7 @@ test('what does not', () => {
   expect(answerHeaders(200, upstream)).toEqual(OWN)
 })
 
-test('the id of the upstream is told from ours', () => {
+test('the upstream’s request id gets a header of its own', () => {
   expect(answerHeaders(200, { 'x-request-id': 'u-1' })).toEqual({ ...OWN, 'x-upstream-request-id': 'u-1' })
   expect(answerHeaders(200, { 'x-request-id': 'u-1', 'request-id': 'u-2' })).toEqual({
     ...OWN,
@@ -76,7 +76,7 @@ test.each(['', '-1', '+1', '1.0', '1e3', '0x10', '1, 1', '9'.repeat(16)])('lengt
   expect(answerHeaders(200, { 'content-length': length })).toEqual(OWN)
 })
 
-test('whatever comes can be written', () => {
+test('any header of an upstream results in valid headers', () => {
   const name = fc.oneof(
     fc.constantFrom(
       'content-type',

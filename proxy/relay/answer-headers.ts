@@ -6,7 +6,7 @@ const PASSED = /^(?:content-type|content-encoding|retry-after(?:-ms)?|x-should-r
 const QUOTA = /^(?:anthropic|x)-ratelimit-[a-z0-9-]+$/
 const UPSTREAM_ID = ['request-id', 'x-request-id']
 
-/** The answer may come from anywhere, under our host's name: browsers must not run or store any of it. */
+/** Any server's answer appears under the gateway's host name: browsers must not run or store it. */
 const OWN = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',

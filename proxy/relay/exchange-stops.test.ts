@@ -1,4 +1,4 @@
-/** How a call ends early, and how neither side is read faster than the other one takes it. */
+/** Calls that end early, and back-pressure in both directions. */
 import { createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { open, readAll } from '../../test/harness/http.ts'
@@ -13,14 +13,14 @@ const post = (relay: TestRelay, url: string, signal?: AbortSignal) =>
     ...(signal !== undefined && { signal }),
   })
 
-/** Accepts connections and does not shake hands. */
+/** Accepts connections but never completes a TLS handshake. */
 const mute = () =>
   listen(
     createServer((socket) => void socket.on('error', () => undefined).resume()),
     'https',
   )
 
-test('status and headers are there before the first byte of the body', async () => {
+test('status and headers arrive before the first byte of the body', async () => {
   const relay = await startRelay()
   const upstream = await httpServer((_req, res) => {
     res.writeHead(201, { 'content-type': 'text/event-stream', 'x-request-id': 'u-1' })
@@ -36,7 +36,7 @@ describe('back-pressure', () => {
   const CHUNK = Buffer.alloc(65_536, 'x')
   const TOTAL = 200 * CHUNK.length
 
-  test('a client that does not read keeps the upstream from sending; nothing is lost', async () => {
+  test('a client that does not read stops the upstream; nothing is lost', async () => {
     const relay = await startRelay()
     let sent = 0
     const upstream = await httpServer((_req, res) => {
@@ -60,7 +60,7 @@ describe('back-pressure', () => {
     expect(all.every((byte) => byte === 0x78)).toBe(true)
   })
 
-  test('an upstream that does not read gets the whole body when it does', async () => {
+  test('an upstream that starts to read late gets the whole body', async () => {
     const relay = await startRelay()
     const text = 'y'.repeat(10_000_000)
     let stalled: Socket | undefined
@@ -79,21 +79,21 @@ describe('back-pressure', () => {
   })
 })
 
-describe('a client that leaves takes the upstream call with it', () => {
+describe('a client that leaves ends the upstream call', () => {
   test('while the upstream is silent', async () => {
     const relay = await startRelay()
     const upstream = await tcpServer(() => undefined)
     const leaving = new AbortController()
-    const gone = post(relay, upstream.origin, leaving.signal).catch(() => 'gone')
+    const call = post(relay, upstream.origin, leaving.signal).catch(() => 'gone')
     await vi.waitFor(() => expect(upstream.sockets.size).toBe(1))
     leaving.abort()
     await vi.waitFor(() => expect(upstream.sockets.size).toBe(0))
-    expect(await gone).toBe('gone')
+    expect(await call).toBe('gone')
     await vi.waitFor(() => expect(relay.lines).toMatchObject([{ status: 499, outcome: 'client_gone' }]))
     expect(relay.facts).toMatchObject([{ error: { code: 'client_gone' } }])
   })
 
-  test('in the answer, and while it does not read it', async () => {
+  test('during the answer, while the client does not read', async () => {
     const relay = await startRelay()
     const upstream = await httpServer((_req, res) => {
       res.on('error', () => undefined)
@@ -107,20 +107,20 @@ describe('a client that leaves takes the upstream call with it', () => {
     await vi.waitFor(() => expect(relay.lines).toMatchObject([{ status: 200, outcome: 'client_gone' }]))
   })
 
-  test('while the connection is made', async () => {
+  test('while connecting', async () => {
     const relay = await startRelay()
     const upstream = await mute()
     const leaving = new AbortController()
-    const gone = post(relay, upstream.origin, leaving.signal).catch(() => 'gone')
+    const call = post(relay, upstream.origin, leaving.signal).catch(() => 'gone')
     await vi.waitFor(() => expect(upstream.sockets.size).toBe(1))
     leaving.abort()
     await vi.waitFor(() => expect(upstream.sockets.size).toBe(0))
-    expect(await gone).toBe('gone')
+    expect(await call).toBe('gone')
   })
 })
 
-describe('the time of a whole call', () => {
-  test('before the headers: 504, and the upstream is let go', async () => {
+describe('the total time-out of a call', () => {
+  test('before the headers: 504, and the upstream connection is closed', async () => {
     const relay = await startRelay({ settings: { totalMs: 100 } })
     const upstream = await tcpServer(() => undefined)
     const res = await post(relay, upstream.origin)
@@ -130,7 +130,7 @@ describe('the time of a whole call', () => {
     expect(relay.lines).toMatchObject([{ status: 504, code: 'upstream_timeout' }])
   })
 
-  test('after them the client is cut off', async () => {
+  test('after the headers the client is cut off', async () => {
     const relay = await startRelay({ settings: { totalMs: 300 } })
     const upstream = await httpServer((_req, res) => {
       const beat = setInterval(() => res.write('data: 1\n\n'), 20)
@@ -143,7 +143,7 @@ describe('the time of a whole call', () => {
     expect(relay.lines).toMatchObject([{ status: 200, code: 'upstream_timeout' }])
   })
 
-  test('a connection that is not made in its own time: 502', async () => {
+  test('a connect time-out: 502', async () => {
     const relay = await startRelay({ settings: { connectMs: 100 } })
     const upstream = await mute()
     const res = await post(relay, upstream.origin)
@@ -151,7 +151,7 @@ describe('the time of a whole call', () => {
     await vi.waitFor(() => expect(upstream.sockets.size).toBe(0))
   })
 
-  test('no timer is left when it is over', async () => {
+  test('no timer is left after a call', async () => {
     const relay = await startRelay()
     const upstream = await httpServer((_req, res) => void res.end('ok'))
     const set = vi.spyOn(globalThis, 'setTimeout')
@@ -166,7 +166,7 @@ describe('the time of a whole call', () => {
 })
 
 describe('shutdown', () => {
-  test('before the headers it is told, after them the client is cut off', async () => {
+  test('before the headers the client gets an error, after them it is cut off', async () => {
     const relay = await startRelay()
     const silent = await tcpServer(() => undefined)
     const streaming = await httpServer((_req, res) => void res.write('data: 1\n\n'))

@@ -1,7 +1,7 @@
 /**
  * One relayed call over one connection: sends the request and streams the answer to the client, byte for byte. It uses
- * Node's HTTP client, which parses strictly, skips an unasked 100 Continue (undici fails on it: docs/decisions/0011), and
- * has no time-outs of its own.
+ * Node's HTTP client, which parses strictly, skips an unrequested 100 Continue (undici fails on it:
+ * docs/decisions/0011), and has no time-outs of its own.
  */
 import { type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -60,7 +60,7 @@ function streamAnswer(
     let failed = false
     const fail = () => {
       failed = true
-      reject(new GatewayError('upstream_error', 'The upstream broke off its answer.'))
+      reject(new GatewayError('upstream_error', 'The upstream ended its answer early.'))
     }
     const failIncomplete = () => {
       if (answer?.complete !== true) fail()

@@ -11,7 +11,7 @@ function ratesOf(limits: Partial<RateLimits>, maxClients?: number) {
   return { rates, clock }
 }
 
-/** Undefined for one that was admitted. */
+/** The refusal of a request; undefined if it was admitted. */
 function refusal(ask: () => unknown): GatewayError | undefined {
   try {
     ask()
@@ -22,7 +22,7 @@ function refusal(ask: () => unknown): GatewayError | undefined {
   }
 }
 
-test('the process has a bound, and whoever is over makes room', () => {
+test('the process has a bound, and a finished request makes room', () => {
   const { rates } = ratesOf({ maxInFlight: 2 })
   const leave = rates.enter()
   rates.enter()
@@ -32,13 +32,13 @@ test('the process has a bound, and whoever is over makes room', () => {
   expect(refusal(() => rates.enter())).toBeUndefined()
 })
 
-test('without bounds for clients none is remembered', () => {
+test('without bounds for clients no client is remembered', () => {
   const { rates } = ratesOf({})
   for (let i = 0; i < 1_000; i++) rates.admit('a')
   expect(rates.clients).toBe(0)
 })
 
-test('in flight: one client does not take from another', () => {
+test('in flight: clients do not share their bound', () => {
   const { rates } = ratesOf({ maxInFlightPerClient: 2 })
   const leave = rates.admit('a')
   rates.admit('a')
@@ -53,7 +53,7 @@ test('in flight: one client does not take from another', () => {
   expect(refusal(() => rates.admit('a'))).toBeDefined()
 })
 
-test('a minute: all at once, then evenly; Retry-After is true, and a refusal costs nothing', () => {
+test('per minute: all at once, then evenly; Retry-After is exact, and a refusal does not count', () => {
   const { rates, clock } = ratesOf({ requestsPerMinute: 6 })
   for (let i = 0; i < 6; i++) expect(refusal(() => rates.admit('a'))).toBeUndefined()
   for (let i = 0; i < 3; i++)
@@ -75,7 +75,7 @@ const steps = fc.array(
   { maxLength: 200, size: 'max' },
 )
 
-test('no client ever has more than its bounds, and one that keeps them is never refused', () => {
+test('no client ever exceeds its bounds, and a client within them is never refused', () => {
   fc.assert(
     fc.property(
       steps,
@@ -100,14 +100,14 @@ test('no client ever has more than its bounds, and one that keeps them is never 
             times.push(clock.ms)
             open.push(leave)
           } else {
-            // Whoever had less than a minute's requests in the last minute is not told to wait for rates.
+            // A client with less than a minute's requests in the last minute is not refused by its rate.
             if (open.length < most) expect(lastMinute).toBeGreaterThanOrEqual(perMinute)
             expect(refused?.retryAfterSeconds).toBeGreaterThanOrEqual(1)
           }
           admitted.set(client, times)
           inFlight.set(client, open)
         }
-        // In any time at most a minute's requests, and those that the time itself brings.
+        // In any period at most a minute's requests, plus those that the period itself allows.
         for (const times of admitted.values())
           for (const [first, from] of times.entries())
             for (const [offset, to] of times.slice(first).entries())
@@ -117,14 +117,14 @@ test('no client ever has more than its bounds, and one that keeps them is never 
   )
 })
 
-test('memory is bounded: the client is forgotten that was seen longest ago and has nothing in flight', () => {
+test('memory is bounded: it forgets the idle client that was seen longest ago', () => {
   const { rates } = ratesOf({ requestsPerMinute: 1, maxInFlightPerClient: 5 }, 3)
   rates.admit('busy')
   for (const client of ['old', 'new']) rates.admit(client)()
   expect(refusal(() => rates.admit('old'))).toBeDefined()
   rates.admit('next')()
   expect(rates.clients).toBe(3)
-  // `new` was forgotten; the refused try of `old` was the later one, and `busy` is in flight.
+  // `new` was forgotten: the refused request of `old` was later, and `busy` is in flight.
   expect(refusal(() => rates.admit('busy'))).toBeDefined()
   expect(refusal(() => rates.admit('old'))).toBeDefined()
   expect(refusal(() => rates.admit('new'))).toBeUndefined()

@@ -12,7 +12,7 @@ export interface RateLimits {
 }
 
 const MINUTE_MS = 60_000
-/** Beyond so many clients, the one seen longest ago that has nothing in flight is forgotten. */
+/** With more clients than this, the idle one that was seen longest ago is forgotten. */
 const MAX_CLIENTS = 100_000
 
 export class RelayRates {
@@ -83,7 +83,7 @@ export class RelayRates {
     this.#paidUntil.set(client, paidUntil)
   }
 
-  /** Makes a client the one seen last, and forgets another one where there are too many. */
+  /** Makes a client the one seen last, and forgets another one if there are too many. */
   #see(client: string): void {
     const known = this.#paidUntil.get(client)
     if (known === undefined && this.#paidUntil.size >= this.#maxClients) this.#forgetOne()

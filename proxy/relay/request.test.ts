@@ -28,17 +28,17 @@ test.each([
   ['Anthropic-Messages', 'messages'],
   ['x-CLAUDE-3', 'messages'],
   ['MESSAGES', 'messages'],
-])('format %j is of the %s style', (format, style) => {
+])('format %j has the %s style', (format, style) => {
   expect(parse(JSON.stringify({ url: 'u', format, body: { model: 'm' } })).style).toBe(style)
 })
 
-test('the bytes of the body are those that stand in the request', () => {
+test('the body keeps its bytes from the request', () => {
   const body =
     '{ "model" : "m\\u0041",\r\n\t"a": 1.50, "a": 2, "big":123456789012345678901234567890 , "é":"\\/"}'
   expect(inBody(` \n${body} \t`).body.toString()).toBe(body)
 })
 
-test('so they are for any JSON, before and after the other fields', () => {
+test('any JSON body keeps its bytes, before and after the other fields', () => {
   const spaces = fc.stringMatching(/^[ \n\r\t]{0,3}$/)
   fc.assert(
     fc.property(
@@ -65,7 +65,7 @@ test.each([
   ['{"model":"m","sp\\u0065ed":"fast"}', false, FAST],
   ['{"model":"m","x":{"speed":"fast","stream":true}}', false, VERSION],
   ['{"model":"m","__proto__":{"speed":1,"stream":true}}', false, VERSION],
-])('the body %s decides about a stream and the headers of its dialect', (body, stream, headers) => {
+])('the body %s decides on streaming and on the headers of its dialect', (body, stream, headers) => {
   expect(parse(`{"url":"u","format":"claude","body":${body}}`)).toMatchObject({ stream })
   expect(parse(`{"url":"u","format":"claude","body":${body}}`).headers).toEqual(headers)
   expect(inBody(body).headers).toEqual({})
@@ -102,19 +102,19 @@ describe('refused', () => {
     expect(refusal(text)).toEqual({ code: 'invalid_request', status: 400, param })
   })
 
-  test('bytes that are no UTF-8', () => {
+  test('bytes that are not UTF-8', () => {
     const bytes = Buffer.from(`{${good},"x":"\xff"}`, 'latin1')
     expect(() => parseRelayRequest(bytes, LIMITS)).toThrow(GatewayError)
   })
 })
 
-test('keys beside the three are ignored', () => {
+test('other fields than the three are ignored', () => {
   expect(refusal('{"url":"u","format":"f","body":{"model":"m"},"headers":{"cookie":"c"},"x":1}')).toBe(
     'taken',
   )
 })
 
-test('any bytes are taken or refused by a GatewayError', () => {
+test('any bytes are accepted or refused with a GatewayError', () => {
   const piece = fc.oneof(
     fc.constantFrom(
       '{',

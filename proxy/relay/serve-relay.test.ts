@@ -13,7 +13,7 @@ interface Seen {
   body: string
 }
 
-/** An upstream that remembers what it got and answers with what `answer` does. */
+/** An upstream that records its requests and answers by `answer`. */
 async function upstreamOf(answer: (res: ServerResponse) => void = (res) => void res.end('{}')) {
   const seen: Seen[] = []
   const server = await httpServer(async (req, res) => {
@@ -48,7 +48,7 @@ describe('the upstream gets', () => {
     te: 'trailers',
   }
 
-  test('the key in the way of its style, the body as it stands, and nothing else of the caller', async () => {
+  test('the key in the header of its style, the unchanged body, and nothing else of the caller', async () => {
     const relay = await startRelay()
     const upstream = await upstreamOf()
     const body = '{ "model":"m", "n": 1.0,\n "stream":true, "speed":"fast" }'
@@ -84,7 +84,7 @@ describe('the upstream gets', () => {
     await vi.waitFor(() => expect(upstream.sockets.size).toBe(0))
   })
 
-  test('what a compressed request holds', async () => {
+  test('the decompressed body of a compressed request', async () => {
     const relay = await startRelay()
     const upstream = await upstreamOf()
     const res = await open(relay.origin, {
@@ -103,11 +103,11 @@ describe('the caller gets', () => {
   test.each<[string, number, Record<string, string>, Buffer]>([
     ['JSON', 200, { 'content-type': 'application/json' }, Buffer.from('{ "a": 1.0 }\n')],
     ['a stream', 200, { 'content-type': 'text/event-stream' }, sse],
-    ['what is compressed all the same', 200, { 'content-encoding': 'gzip' }, gzipSync('{"a":1}')],
+    ['a compressed body', 200, { 'content-encoding': 'gzip' }, gzipSync('{"a":1}')],
     ['any bytes', 201, { 'content-type': 'application/octet-stream' }, everyByte],
     ['an error', 429, { 'content-type': 'application/json' }, Buffer.from('{"error":{"code":"x"}}')],
-    ['a fault', 500, {}, Buffer.from('<html>')],
-    ['a status that nobody knows', 799, {}, Buffer.from('?')],
+    ['an upstream’s failure', 500, {}, Buffer.from('<html>')],
+    ['an unknown status', 799, {}, Buffer.from('?')],
     ['nothing', 200, {}, Buffer.alloc(0)],
   ])('%s, byte for byte', async (_name, status, headers, bytes) => {
     const relay = await startRelay()
@@ -123,7 +123,7 @@ describe('the caller gets', () => {
     expect(answer.headers['x-sluice-error']).toBeUndefined()
   })
 
-  test('the length where the upstream told it', async () => {
+  test('the length if the upstream sent it', async () => {
     const relay = await startRelay()
     const upstream = await upstreamOf((res) => res.writeHead(200, { 'content-length': 5 }).end('hello'))
     const answer = await post(relay, relayBody(upstream.origin))
@@ -139,7 +139,7 @@ describe('the caller gets', () => {
     expect(answer.headers['content-length']).toBeUndefined()
   })
 
-  test('a redirect, which nobody follows, without its aim; and no cookies', async () => {
+  test('a redirect without its location; no cookies', async () => {
     const relay = await startRelay()
     const aim = await upstreamOf()
     const upstream = await upstreamOf((res) =>
@@ -181,10 +181,10 @@ describe('refused', () => {
   })
 
   test.each([
-    ['a body that is none', 'no JSON', 'invalid_request', null],
+    ['an invalid body', 'no JSON', 'invalid_request', null],
     ['an address that is not allowed', relayBody('http://10.0.0.1/'), 'address_refused', 'url'],
     ['a name that does not resolve', relayBody('http://nowhere.invalid/'), 'address_refused', 'url'],
-    ['a URL that is none', relayBody('api.example.com'), 'invalid_request', 'url'],
+    ['an invalid URL', relayBody('api.example.com'), 'invalid_request', 'url'],
   ])('%s', async (_name, body, code, param) => {
     const relay = await startRelay()
     expect(await refusal(relay, body)).toMatchObject({
@@ -195,7 +195,7 @@ describe('refused', () => {
     expect(relay.facts).toMatchObject([{ endpoint: 'relay', status: 400, error: { code, domain: 'caller' } }])
   })
 
-  test('what is no JSON', async () => {
+  test('a body that is not JSON', async () => {
     const relay = await startRelay()
     expect(await refusal(relay, 'a=b', { ...HEADERS, 'content-type': 'text/plain' })).toMatchObject({
       status: 415,
@@ -216,7 +216,7 @@ describe('refused', () => {
     expect(upstream.accepted()).toBe(0)
   })
 
-  test('beyond what the process relays at a time; whoever is over makes room', async () => {
+  test('beyond the bound of the process; a finished request makes room', async () => {
     const relay = await startRelay({ settings: { maxInFlight: 1 } })
     const waiting: ServerResponse[] = []
     const upstream = await upstreamOf((res) => void waiting.push(res))
@@ -258,7 +258,7 @@ describe('where a gateway key is required', () => {
       findKey: async (hash) => keys.get(hash),
     })
 
-  test('it comes in x-api-key, and stays here', async () => {
+  test('it is read from x-api-key and not sent upstream', async () => {
     const relay = await start()
     const upstream = await upstreamOf()
     const answer = await post(relay, relayBody(upstream.origin), { ...HEADERS, 'x-api-key': 'good' })
@@ -280,7 +280,7 @@ describe('where a gateway key is required', () => {
     expect(await refusal(relay, relayBody('http://127.0.0.1:1'), headers)).toMatchObject({ status, code })
   })
 
-  test('rates are those of the key', async () => {
+  test('rates count per key', async () => {
     const relay = await start()
     keys.set(keyHash('other'), testKey())
     const with_ = async (name: string) =>
@@ -290,7 +290,7 @@ describe('where a gateway key is required', () => {
     ])
   })
 
-  test('a key that is taken back ends its stream', async () => {
+  test('a revoked key ends its stream', async () => {
     const relay = await start()
     const upstream = await upstreamOf((res) => void res.write('data: 1\n\n'))
     const res = await open(relay.origin, {
@@ -307,7 +307,7 @@ describe('where a gateway key is required', () => {
 })
 
 describe('the log', () => {
-  test('has one line with origin, style and bytes, and no status of an upstream is an error of ours', async () => {
+  test('has one line with origin, style and bytes; an upstream’s status is not an error of the gateway', async () => {
     const relay = await startRelay()
     const upstream = await upstreamOf((res) => void res.writeHead(503).end('later'))
     await post(relay, relayBody(`http://user:pass@${new URL(upstream.origin).host}/p?q=s`, 'claude'))
@@ -327,7 +327,7 @@ describe('the log', () => {
     expect(relay.facts[1]).toMatchObject({ status: '5xx', error: undefined })
   })
 
-  test('has nothing else of URL, key, body or answer', async () => {
+  test('contains nothing else of URL, key, body or answer', async () => {
     const relay = await startRelay()
     const upstream = await upstreamOf(
       (res) => void res.writeHead(400, { 'x-request-id': 'S3CRET' }).end('S3CRET'),

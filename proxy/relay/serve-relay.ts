@@ -1,14 +1,13 @@
 /**
  * POST /api/proxy: a caller's body to a caller's upstream with the caller's key, stage by stage:
  *
- *   look          403 where the relay is off, 503 beyond the number of requests that the process relays at a time
- *   identify      401 without an upstream key, or without the gateway's own where it is required; 429
+ *   look          403 if the relay is off, 503 beyond the number of requests that the process relays at a time
+ *   identify      401 without an upstream key, or without the gateway's own if it is required; 429
  *   read          the body; 400, 408, 413, 415
  *   check         400 for a gateway key on its way out, and for an address that must not be called
  *   call          502 and 504 before the upstream's status; after it the client is cut off
- *
- * The journal logs and counts the request when it is over. Nothing here outlives the request, so that the upstream's
- * key does not either.
+ * The journal logs and counts the request when it is over. Nothing here outlives the request, so the upstream's key
+ * does not either.
  */
 import type { ServerResponse } from 'node:http'
 import { networkOf } from '../../contract/address.ts'
@@ -61,7 +60,7 @@ async function runStages(
   await ctx.stage('deliver', () => call(relay, ctx, res, { request, key }))
 }
 
-/** Identity used for rate limiting: a gateway key where one is required, else a network. */
+/** Identity used for rate limiting: the gateway key if one is required, else the client's network. */
 async function clientOf({ admission }: RelayPorts, relay: OpenRelay, ctx: RequestContext): Promise<string> {
   const { record, req } = ctx
   if (!relay.requireApiKey) {
@@ -134,7 +133,7 @@ async function call(
       },
     })
   } catch (error) {
-    // What was cancelled failed because of that.
+    // A cancelled call failed because of the cancellation.
     cancel.throwIfAborted()
     throw error
   } finally {

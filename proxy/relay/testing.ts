@@ -40,7 +40,7 @@ export interface TestRelay extends TestServer {
   relay: Relay
   revocation: Revocation
   shutdown: Shutdown
-  /** What was logged and counted of the requests that are over. */
+  /** Log lines and counts of the finished requests. */
   lines: RequestRecord[]
   facts: RequestFacts[]
   /** Causes of internal errors. */
@@ -49,7 +49,7 @@ export interface TestRelay extends TestServer {
 
 interface TestRelayOptions {
   settings?: Partial<RelaySettings>
-  /** In place of the real policy. */
+  /** Replaces the real policy. */
   policy?: Relay['policy']
   findKey?: (hash: string) => Promise<KeyRecord | undefined>
 }
@@ -89,24 +89,24 @@ export async function startRelay({ settings, policy, findKey }: TestRelayOptions
   const api = createServer((req, res) => {
     const control = requestControl(res, shutdown)
     serveRelay(ports, relay, { requestId: 'req_test', req, res, control }).catch((error: unknown) => {
-      const told = GatewayError.from(error)
-      if (told.code === 'internal_error') unexpected.push(told.cause)
+      const known = GatewayError.from(error)
+      if (known.code === 'internal_error') unexpected.push(known.cause)
       if (res.headersSent) {
         res.destroy()
         return
       }
-      res.writeHead(told.status, {
-        'x-sluice-error': told.code,
-        'retry-after': String(told.retryAfterSeconds ?? 0),
+      res.writeHead(known.status, {
+        'x-sluice-error': known.code,
+        'retry-after': String(known.retryAfterSeconds ?? 0),
       })
-      res.end(JSON.stringify({ error: { code: told.code, message: told.message, param: told.param } }))
+      res.end(JSON.stringify({ error: { code: known.code, message: known.message, param: known.param } }))
     })
   })
   const server = await listen(api, 'http')
   return { ...server, relay, revocation, shutdown, lines, facts, unexpected }
 }
 
-/** A policy that takes any name for these addresses. */
+/** A policy that resolves any name to these addresses. */
 export function resolvesTo(...addresses: string[]): NonNullable<Relay['policy']> {
   return {
     async target(text): Promise<CheckedTarget> {
@@ -120,12 +120,12 @@ export function resolvesTo(...addresses: string[]): NonNullable<Relay['policy']>
 
 export const HEADERS = { authorization: `Bearer ${UPSTREAM_KEY}`, 'content-type': 'application/json' }
 
-/** What a caller posts. */
+/** The body that a caller posts. */
 export function relayBody(url: string, format = 'openai', body = '{"model":"m"}'): string {
   return `{"url":${JSON.stringify(url)},"format":${JSON.stringify(format)},"body":${body}}`
 }
 
-/** The upstream's requests, read whole. */
+/** The upstream's requests, with their whole bodies. */
 export async function textOf(req: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of req) chunks.push(chunk as Buffer)

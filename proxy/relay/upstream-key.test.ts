@@ -11,7 +11,7 @@ test.each([
   [['Authorization', 'Bearer k-1'], 'k-1'],
   [['accept', '*/*', 'AUTHORIZATION', 'bearer   k-1  ', 'x-api-key', 'other'], 'k-1'],
   [['authorization', `Bearer ${'k'.repeat(4096)}`], 'k'.repeat(4096)],
-])('%j has a key', (headers, key) => {
+])('%j contains a key', (headers, key) => {
   expect(upstreamKey(headers)).toBe(key)
 })
 
@@ -29,11 +29,11 @@ test.each([
   [['Authorization', `Bearer ${'k'.repeat(4097)}`]],
   [['Authorization', 'Bearer k-1', 'authorization', 'Bearer k-1']],
   [['Authorization', 'Bearer k-1', 'authorization', 'Basic azE6']],
-])('%j has none', (headers) => {
+])('%j contains no key', (headers) => {
   expect(() => upstreamKey(headers)).toThrow(expect.objectContaining({ code: 'unauthorized', status: 401 }))
 })
 
-test('the gateway key is looked for in x-api-key alone', () => {
+test('the gateway key is read from x-api-key alone', () => {
   const headers = [
     'Authorization',
     'Bearer k-1',
@@ -49,8 +49,8 @@ test('the gateway key is looked for in x-api-key alone', () => {
 
 const refusal = { code: 'invalid_request', status: 400 }
 
-test('a key of our own form is refused without a look-up, be it ours or made up', async () => {
-  const find = () => Promise.reject(new Error('asked'))
+test('a key in the gateway’s format is refused without a look-up, whether it exists or not', async () => {
+  const find = () => Promise.reject(new Error('looked up'))
   const minted = mintKey()
   await expect(refuseGatewayKey(minted, find)).rejects.toMatchObject(refusal)
   const madeUp = minted.slice(0, -1) + (minted.endsWith('a') ? 'b' : 'a')
@@ -58,7 +58,7 @@ test('a key of our own form is refused without a look-up, be it ours or made up'
 })
 
 test.each([testKey(), testKey({ disabled: true }), testKey({ expiresAt: 1 })])(
-  'so is any other that the gateway knows: %j',
+  'any other key that the gateway knows is refused: %j',
   async (record) => {
     const find = async (hash: string) => (hash === keyHash('own') ? record : undefined)
     await expect(refuseGatewayKey('own', find)).rejects.toMatchObject(refusal)
@@ -88,45 +88,45 @@ test.each([
   'Bearer=own',
   'own=',
   '"x""own"',
-])('a known key written as %s, too', async (text) => {
+])('a known key written as %s is refused', async (text) => {
   const find = async (hash: string) => (hash === keyHash('own') ? testKey() : undefined)
   await expect(refuseGatewayKey(text, find)).rejects.toMatchObject(refusal)
 })
 
 test.each(['x,o=w:n', 'key=o=w:n', 'key:o=w:n;y', '"o=w:n"'])(
-  'a known key with separators of its own, written as %s, too',
+  'a known key with separators, written as %s, is refused',
   async (text) => {
     const find = async (hash: string) => (hash === keyHash('o=w:n') ? testKey() : undefined)
     await expect(refuseGatewayKey(text, find)).rejects.toMatchObject(refusal)
   },
 )
 
-test('a key of our own form is refused wherever it stands', async () => {
-  const find = () => Promise.reject(new Error('asked'))
+test('a key in the gateway’s format is refused wherever it stands', async () => {
+  const find = () => Promise.reject(new Error('looked up'))
   for (const text of [`x${mintKey()}`, `x.${mintKey()}.y`, `a/${mintKey()}`])
     await expect(refuseGatewayKey(text, find)).rejects.toMatchObject(refusal)
 })
 
-test('what has more parts than a key has is refused, and none is looked up', async () => {
+test('a text with more parts than a key can have is refused without a look-up', async () => {
   const find = vi.fn(async () => undefined)
   const parts = Array.from({ length: 2_000 }, (_, n) => `k${n}`).join(',')
   await expect(refuseGatewayKey(parts, find)).rejects.toMatchObject({ code: 'unauthorized' })
   expect(find).not.toHaveBeenCalled()
 })
 
-test('signs alone are looked up as they are, and few times', async () => {
+test('separators alone are looked up unchanged, a few times at most', async () => {
   const find = vi.fn(async () => undefined)
   await refuseGatewayKey(`a${'!'.repeat(4_090)}a`, find)
   expect(find.mock.calls.length).toBeLessThan(4)
 })
 
-test('a token of several parts is asked for once', async () => {
+test('a token of several parts is looked up once', async () => {
   const find = vi.fn(async () => undefined)
   await refuseGatewayKey('eyJh.eyJz.SflK-_', find)
   expect(find.mock.calls).toEqual([[keyHash('eyJh.eyJz.SflK-_')]])
 })
 
-test('a store that is away keeps nobody from the relay; a record that does not open is one', async () => {
+test('a key passes while the store is away, and is refused if its record does not open', async () => {
   const failing = (error: Error) => () => Promise.reject(error)
   await expect(refuseGatewayKey('k', failing(new StoreUnavailable('away')))).resolves.toBeUndefined()
   await expect(refuseGatewayKey('k', failing(new RecordUnreadable('sealed')))).rejects.toMatchObject(refusal)

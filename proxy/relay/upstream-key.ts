@@ -59,7 +59,7 @@ function ownKey(): GatewayError {
 }
 
 const MAX_CANDIDATES = 16
-/** Separates the parts of what may stand in place of a key, for example `key=KEY`, `"KEY"` or `KEY,x`. */
+/** Separates the parts of a text that may contain a key, for example `key=KEY`, `"KEY"` or `KEY,x`. */
 const SEPARATOR = /[^A-Za-z0-9._~+/-]/
 /** Separates keys that contain separators themselves. */
 const COARSE_SEPARATOR = /[,;]/

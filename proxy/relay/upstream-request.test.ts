@@ -37,6 +37,6 @@ test('messages style', () => {
   expect(at('https://[2001:db8::1]:8443/', { style: 'messages', headers })).toEqual(expected)
 })
 
-test('a stream is asked for where the body does', () => {
+test('a body that requests a stream sets the accept header', () => {
   expect(at('http://a.example/', { stream: true })).toHaveProperty('accept', 'text/event-stream')
 })

@@ -117,11 +117,11 @@ export function createApp(parts: AppParts): Express {
   app.use(nothingHere)
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
     const requestId = requestIdOf(res)
-    const told = toGatewayError(error)
-    if (told.code === 'internal_error') events.unexpected(told.cause, requestId)
+    const known = toGatewayError(error)
+    if (known.code === 'internal_error') events.unexpected(known.cause, requestId)
     // A served request has been logged already; this one was refused before.
-    if (res.locals.served === true) sendError(req, res, told, requestId)
-    else refuse(journal, req, res, told)
+    if (res.locals.served === true) sendError(req, res, known, requestId)
+    else refuse(journal, req, res, known)
   })
   return app
 }
@@ -145,7 +145,7 @@ function onlyOf(taken: readonly string[], elsewhere: readonly string[] = []) {
   return (req: Request, res: Response, next: NextFunction) => {
     if (taken.includes(req.method)) return next()
     res.setHeader('allow', allowed)
-    throw new GatewayError('method_not_allowed', `This path takes ${allowed}.`)
+    throw new GatewayError('method_not_allowed', `This path accepts ${allowed}.`)
   }
 }
 
@@ -184,7 +184,7 @@ function modelOf(req: Request): string {
 /** Express throws a URIError for a path that does not decode. */
 function toGatewayError(error: unknown): GatewayError {
   if (error instanceof URIError)
-    return new GatewayError('invalid_request', 'The path is not validly encoded.')
+    return new GatewayError('invalid_request', 'The path has invalid percent-encoding.')
   return GatewayError.from(error)
 }
 
@@ -200,7 +200,7 @@ export function refuse(
   sendError(req, res, error, requestId)
 }
 
-/** Answers a request that is being served, in place of its route. */
+/** Answers a request that is being served, instead of its route. */
 export function breakOff(req: IncomingMessage, res: ServerResponse, error: GatewayError): void {
   sendError(req, res, error, requestIdOf(res))
 }

@@ -9,7 +9,7 @@ import { queueOf } from './request-queue.ts'
 
 export type Refusal = (req: IncomingMessage, res: ServerResponse, error: GatewayError) => void
 
-/** `breakOff` answers a request that is being served and whose body broke or never came. */
+/** `breakOff` answers a request that is being served and whose body broke or never arrived. */
 export function answerBroken(
   error: Error & { code?: string },
   socket: Duplex,

@@ -1,4 +1,4 @@
-/** Bounds what one client has in flight. */
+/** Bounds the requests in flight of one client. */
 
 import { networkOf } from '../../contract/address.ts'
 import { PerClient } from '../../kit/per-client.ts'

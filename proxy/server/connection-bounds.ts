@@ -14,7 +14,7 @@ export interface ConnectionLimits {
   trustedProxies: Pick<AddressSet, 'has'>
 }
 
-/** Connections that get a refusal at the same time; any more are closed without an answer. */
+/** The most connections that get a refusal at the same time; others are closed without an answer. */
 const REFUSED_AT_ONCE = 100
 
 export function boundConnections(server: Server, limits: ConnectionLimits): void {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { drain } from './drain.ts'
 import { trackUnused } from './unused-connections.ts'
 
-test('a drain is over when the bills are settled, not when the connections are closed', async () => {
+test('a drain ends when the bills are settled, not when the connections are closed', async () => {
   const server = createServer()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -14,7 +14,7 @@ const LOOK_EVERY_MS = 100
 
 interface DrainOptions {
   server: Server
-  /** They pass on connections from further addresses. */
+  /** Listeners on further addresses, which pass their connections to the server. */
   listeners?: readonly Listener[]
   unused: UnusedConnections
   sockets: Pick<Sockets, 'leave' | 'terminate'>

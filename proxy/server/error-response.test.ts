@@ -7,10 +7,10 @@ import { sendError } from './error-response.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** A request that is still being sent, on a connection that takes all that is written. */
+/** A request that is still being sent, on a connection that accepts every write. */
 function unsent(url: string, headers = {}) {
   const socket = new Socket()
-  // It was never connected, which its end complains of.
+  // It was never connected, so ending it reports an error.
   socket.on('error', () => undefined)
   socket._write = (_chunk, _encoding, done) => done()
   const req = Object.assign(new IncomingMessage(socket), { url, method: 'POST', headers })
@@ -20,7 +20,7 @@ function unsent(url: string, headers = {}) {
 
 const refused = new GatewayError('unauthorized', 'No.')
 
-test('a client that goes on sending is waited for two seconds, and cut off then', () => {
+test('a client that keeps sending is cut off after two seconds', () => {
   const { socket, req, res } = unsent('/v1/models')
   res.assignSocket(socket)
   sendError(req, res, refused, 'req_1')
@@ -30,7 +30,7 @@ test('a client that goes on sending is waited for two seconds, and cut off then'
   expect([res.writableEnded, socket.destroyed]).toEqual([true, true])
 })
 
-test('behind an answer that is under way the time begins when that is over', () => {
+test('after an answer in progress the time starts when that answer ends', () => {
   const { socket, req, res } = unsent('/v1/models')
   sendError(req, res, refused, 'req_1')
   vi.advanceTimersByTime(60_000)
@@ -42,7 +42,7 @@ test('behind an answer that is under way the time begins when that is over', () 
   expect(socket.destroyed).toBe(true)
 })
 
-test('one that has sent all is not waited for', () => {
+test('a client that has sent its whole request is not waited for', () => {
   const { socket, req, res } = unsent('/v1/models')
   res.assignSocket(socket)
   sendError(req, res, refused, 'req_1')
@@ -58,12 +58,12 @@ test.each([
   ['/v1/models', { 'anthropic-version': '2023-06-01' }, undefined],
   ['/v1/chat/completions', { 'anthropic-version': '2023-06-01' }, 'unauthorized'],
   ['/api/proxy', { 'anthropic-version': '2023-06-01' }, 'unauthorized'],
-])('%s with %j is answered in the words of its API', (url, headers, code) => {
+])('%s with %j gets an error in the format of its API', (url, headers, code) => {
   const { req, res } = unsent(url, headers)
   const write = vi.spyOn(res, 'write')
   sendError(req, res, refused, 'req_1')
   const body = JSON.parse(String(write.mock.calls[0]?.[0])) as { type?: string; error: { code?: string } }
-  // Bodies of messages begin with a type.
+  // Error bodies of the messages API start with a type.
   expect(body.type).toBe(code === undefined ? 'error' : undefined)
   if (code !== undefined) expect(body.error.code).toBe(code)
 })

@@ -19,10 +19,10 @@ const LIMITS = {
   trustedProxies: new AddressSet([]),
 }
 
-/** For what comes at once unless the machine is busy. */
+/** For events that happen at once unless the machine is busy. */
 const SOON = { timeout: 10_000 }
 
-/** A server that serves by `handle`, and one connection to it. */
+/** A server with this handler, and one connection to it. */
 async function connected(handle: Handler, draining = () => false, limits = LIMITS) {
   const refuse = (req: IncomingMessage, res: ServerResponse, error: Parameters<typeof sendError>[2]) =>
     sendError(req, res, error, 'req_1')
@@ -36,7 +36,7 @@ async function connected(handle: Handler, draining = () => false, limits = LIMIT
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const accepted = once(server, 'connection')
-  // It may send on when the server has closed its side.
+  // It can keep sending after the server has closed its side.
   const { port } = server.address() as AddressInfo
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => undefined)
@@ -56,24 +56,24 @@ async function connected(handle: Handler, draining = () => false, limits = LIMIT
 }
 
 const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nhost: x\r\n${more}\r\n`
-/** More than any kernel holds for a client that does not read. */
+/** More than any kernel buffers for a client that does not read. */
 const LARGE = Buffer.alloc(64 * 1_048_576, ' ')
 
-test('a client that does not read a whole answer is cut off', async () => {
+test('a client that does not read its whole answer is cut off', async () => {
   const { socket, closed } = await connected((_req, res) => res.end(LARGE))
   socket.pause()
   socket.write(get('/'))
   await closed
 })
 
-test('so is one whose answer stands behind others', async () => {
+test('a client that does not read an answer queued behind others is cut off', async () => {
   const { socket, closed } = await connected((req, res) => res.end(req.url === '/last' ? LARGE : 'short'))
   socket.pause()
   socket.write(get('/') + get('/') + get('/last'))
   await closed
 })
 
-test('a client that waits for its answer is not', async () => {
+test('a client that waits for its answer is not cut off', async () => {
   const { socket, other, read, text } = await connected((req, res) => {
     if (req.url === '/first') res.end('first')
     // Three times as long as an answer may stay unread.
@@ -85,7 +85,7 @@ test('a client that waits for its answer is not', async () => {
   expect(other.destroyed).toBe(false)
 })
 
-test('a client that reads slowly, but reads, gets all', async () => {
+test('a client that reads slowly gets the whole answer', async () => {
   const { socket, text, closed } = await connected((_req, res) => {
     res.shouldKeepAlive = false
     res.end(LARGE.subarray(0, 8 * 1_048_576))
@@ -113,7 +113,7 @@ test('while it drains each answer closes its connection', async () => {
   await expect.poll(text, SOON).toMatch(/\r\nconnection: close\r\n/i)
 })
 
-test('garbage in the middle of an answer does not get into it', async () => {
+test('garbage from the client during an answer does not change the answer', async () => {
   const { promise, resolve } = Promise.withResolvers<ServerResponse>()
   const { socket, read, text, closed } = await connected((_req, res) => {
     res.write('begin ')
@@ -131,7 +131,7 @@ test('garbage in the middle of an answer does not get into it', async () => {
     .toMatch(/\r\n6\r\nbegin \r\n3\r\nend\r\n0\r\n\r\nHTTP\/1.1 400 Bad Request\r\n[\s\S]*\}$/)
 })
 
-test('an answer whose request breaks behind its head is cut, not taken for whole', async () => {
+test('an answer is cut, not completed, if its request breaks after the head', async () => {
   const { socket, read, text, closed } = await connected((_req, res) => void res.write('begin'))
   read()
   socket.write(get('/', 'transfer-encoding: chunked\r\n'))
@@ -141,7 +141,7 @@ test('an answer whose request breaks behind its head is cut, not taken for whole
   expect(text()).toMatch(/\r\nbegin\r\n$/)
 })
 
-test('a peer that goes on sending behind its refusal does not keep the connection', async () => {
+test('a client that keeps sending after a refusal is cut off', async () => {
   const { socket, read, text, closed } = await connected(() => undefined)
   read()
   const timer = setInterval(() => socket.write('\0'.repeat(1_000)), 20)
@@ -151,7 +151,7 @@ test('a peer that goes on sending behind its refusal does not keep the connectio
   expect(text()).toMatch(/\r\nx-sluice-error: invalid_request\r\n[\s\S]*\}$/)
 })
 
-test('a request that is whole behind its time-out is not served', async () => {
+test('a request that completes after its time-out is not served', async () => {
   let served = 0
   const { socket, other, read, text } = await connected(
     () => served++,

@@ -54,7 +54,7 @@ export function createHttpServer(limits: HttpLimits, hooks: HttpHooks): Server {
     // requestProblem checks it, so that the refusal looks like all others.
     requireHostHeader: false,
     noDelay: true,
-    // Without it Node upgrades every connection that asks, such as those of curl with its `Upgrade: h2c`.
+    // Without it Node upgrades every connection with an Upgrade header, such as curl's `Upgrade: h2c`.
     shouldUpgradeCallback: (req) =>
       isFree(queueOf(req.socket)) && requestProblem(req, limits) === undefined && hooks.upgrades.should(req),
   })

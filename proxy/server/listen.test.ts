@@ -42,14 +42,14 @@ function ending(listeners: Server[]) {
 
 const textOf = async (url: string) => (await fetch(url, { headers: { connection: 'close' } })).text()
 
-test.runIf(six)('serves one port on both addresses of loopback, also when any port will do', async () => {
+test.runIf(six)('serves the same port on both loopback addresses, also for port 0', async () => {
   const server = httpServer()
   expect(ending(await listen(server, 0, LOOPBACK))).toHaveLength(1)
   expect(await textOf(`http://127.0.0.1:${portOf(server)}`)).toBe('127.0.0.1')
   expect(await textOf(`http://[::1]:${portOf(server)}`)).toBe('::1')
 })
 
-test.runIf(six)('a port that is taken on the second address alone is told', async () => {
+test.runIf(six)('a port that is taken only on the second address is an error', async () => {
   const { server: other, port } = await taker('::1')
   onTestFinished(() => void other.close())
   const server = httpServer()
@@ -57,32 +57,29 @@ test.runIf(six)('a port that is taken on the second address alone is told', asyn
   expect(server.listening).toBe(false)
 })
 
-test.runIf(six)(
-  'where any port will do, one that is taken on the second address is passed over',
-  async () => {
-    const server = httpServer()
-    const { server: other, port } = await taker('::1')
-    onTestFinished(() => void other.close())
-    const { listen: own } = server
-    const asked = vi.spyOn(server, 'listen').mockImplementationOnce((options) => {
-      // The system's choice is the port that is taken elsewhere.
-      return own.call(server, { ...(options as object), port })
-    })
-    ending(await listen(server, 0, LOOPBACK))
-    expect(asked).toHaveBeenCalledTimes(2)
-    expect(portOf(server)).not.toBe(port)
-    expect(await textOf(`http://[::1]:${portOf(server)}`)).toBe('::1')
-  },
-)
+test.runIf(six)('port 0 skips a port that is taken on the second address', async () => {
+  const server = httpServer()
+  const { server: other, port } = await taker('::1')
+  onTestFinished(() => void other.close())
+  const { listen: own } = server
+  const listens = vi.spyOn(server, 'listen').mockImplementationOnce((options) => {
+    // The system picks the port that is taken on the other address.
+    return own.call(server, { ...(options as object), port })
+  })
+  ending(await listen(server, 0, LOOPBACK))
+  expect(listens).toHaveBeenCalledTimes(2)
+  expect(portOf(server)).not.toBe(port)
+  expect(await textOf(`http://[::1]:${portOf(server)}`)).toBe('::1')
+})
 
-test('an address that the machine has not is left out', async () => {
+test('an address that the machine does not have is skipped', async () => {
   const server = httpServer()
   // A documentation address (RFC 5737).
   expect(await listen(server, 0, ['127.0.0.1', '198.51.100.77'])).toEqual([])
   expect(await textOf(`http://127.0.0.1:${portOf(server)}`)).toBe('127.0.0.1')
 })
 
-test.runIf(six)('a drain waits for connections of every address', async () => {
+test.runIf(six)('a drain waits for connections on every address', async () => {
   let end: (() => void) | undefined
   const server = createServer((_req, res) => {
     end = () => void res.end('done')

@@ -10,8 +10,8 @@ const ABSENT = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
 
 /**
  * Listens on the first address, and on those of the others that the machine has; without addresses, on all interfaces.
- * Port 0 finds a port that is free on all of them. Gives the further listeners, which the caller must close. Rejects with
- * the listen error, whose `port` is the one that was taken.
+ * Port 0 finds a port that is free on all of them. Returns the other listeners, which the caller must close. Rejects
+ * with the listen error, whose `port` is the one that was taken.
  */
 export async function listen(server: HttpServer, port: number, hosts: readonly string[]): Promise<Server[]> {
   const [first, ...others] = hosts
@@ -48,7 +48,7 @@ async function alsoListen(server: HttpServer, port: number, host: string): Promi
   }
 }
 
-/** Without a host Node takes all interfaces, IPv6 among them where there is IPv6. */
+/** Without a host Node listens on all interfaces, including IPv6 if the machine has it. */
 async function bind(server: Server | HttpServer, port: number, host: string | undefined): Promise<void> {
   server.listen({ port, host })
   await once(server, 'listening')

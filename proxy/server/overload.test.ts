@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { GatewayError } from '../errors.ts'
 import { type LoadLimits, Overload } from './overload.ts'
 
-/** What the histogram of loop delays says, in nanoseconds with 20 ms of its own, and how often it began anew. */
+/** The histogram's loop delay in nanoseconds, which includes its own 20 ms, and the number of its resets. */
 const histogram = vi.hoisted(() => ({ p99: 0, resets: 0, enabled: false }))
 vi.mock('node:perf_hooks', () => ({
   monitorEventLoopDelay: vi.fn(() => ({
@@ -47,7 +47,7 @@ function sheds(overload: Overload): boolean {
   }
 }
 
-test('new work is refused at the limit, and taken again below it', () => {
+test('new work is refused at the limit, and accepted again below it', () => {
   const overload = overloadOf({ maxInFlight: 2 })
   const seen: boolean[] = []
   for (const inFlight of [0, 1, 2, 3, 1]) {
@@ -57,7 +57,7 @@ test('new work is refused at the limit, and taken again below it', () => {
   expect(seen).toEqual([false, false, true, true, false])
 })
 
-test('a loop that is late by more than half a second for two seconds refuses new work', () => {
+test('new work is refused when the loop is late by more than half a second for two seconds', () => {
   const overload = overloadOf()
   histogram.p99 = (20 + 501) * MS
   vi.advanceTimersByTime(1_999)
@@ -68,7 +68,7 @@ test('a loop that is late by more than half a second for two seconds refuses new
   expect(sheds(overload)).toBe(true)
 })
 
-test('one good sample ends it, and the two seconds begin anew', () => {
+test('one good sample ends the refusals and restarts the two seconds', () => {
   const overload = overloadOf()
   histogram.p99 = 900 * MS
   vi.advanceTimersByTime(2_000)
@@ -82,14 +82,14 @@ test('one good sample ends it, and the two seconds begin anew', () => {
   expect(sheds(overload)).toBe(true)
 })
 
-test('the delay that is too long is a setting', () => {
+test('the longest acceptable delay is a setting', () => {
   const overload = overloadOf({ maxLoopDelayMs: 50 })
   histogram.p99 = (20 + 51) * MS
   vi.advanceTimersByTime(2_000)
   expect(sheds(overload)).toBe(true)
 })
 
-test('a process that takes too much memory serves few at a time until it takes less', () => {
+test('a process with too much memory serves few requests at a time until it uses less', () => {
   const usage = { rss: 1_001, heapTotal: 0, heapUsed: 300, external: 201, arrayBuffers: 0 }
   const memory = vi.spyOn(process, 'memoryUsage').mockImplementation(() => usage)
   onTestFinished(() => memory.mockRestore())
@@ -100,7 +100,7 @@ test('a process that takes too much memory serves few at a time until it takes l
   leave[0]?.()
   expect(sheds(overload)).toBe(false)
   overload.enter(() => '192.0.2.1')
-  // What is only not given back yet is no load.
+  // Free memory that the allocator keeps is not load.
   usage.external = 200
   vi.advanceTimersByTime(500)
   expect(sheds(overload)).toBe(false)
@@ -109,7 +109,7 @@ test('a process that takes too much memory serves few at a time until it takes l
   expect(sheds(overload)).toBe(false)
 })
 
-test('what one client has in flight is bounded, and counted with all others', () => {
+test('the requests of one client are bounded, and count towards the total', () => {
   const overload = overloadOf({ maxInFlight: 3, maxInFlightPerClient: 1 })
   const leave = overload.enter(() => '192.0.2.1')
   expect(() => overload.enter(() => '192.0.2.1')).toThrow(
@@ -122,13 +122,13 @@ test('what one client has in flight is bounded, and counted with all others', ()
   expect(() => overload.enter(() => '192.0.2.4')).toThrow(expect.objectContaining({ code: 'overloaded' }))
 })
 
-test('every sample is of its own time', () => {
+test('each sample covers only its own interval', () => {
   overloadOf()
   vi.advanceTimersByTime(2_001)
   expect(histogram.resets).toBe(4)
 })
 
-test('a process that stops measures no more', () => {
+test('a stopped monitor takes no samples', () => {
   const overload = new Overload(LIMITS)
   expect([vi.mocked(monitorEventLoopDelay).mock.calls.length > 0, histogram.enabled]).toEqual([true, true])
   overload.stop()

@@ -8,7 +8,7 @@ export interface HeadLimits {
   maxHeaders: number
 }
 
-/** A host with an optional port (RFC 9110, section 7.2); empty where the client has no name. */
+/** A host with an optional port (RFC 9110, section 7.2); empty if the client has no name. */
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 /** A path and a query (RFC 9112, section 3.2.1), with the characters that browsers leave unescaped; no fragment. */
 const TARGET = /^\/[!"$-~]*$/

@@ -34,7 +34,7 @@ const HANDSHAKE = {
   'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
 }
 
-/** A server of the API as far as a handshake needs it. */
+/** As much of the API server as a handshake needs. */
 async function apiServer({ maxInFlight = 10, stored = true } = {}) {
   const lines: RequestRecord[] = []
   const follower = {
@@ -132,16 +132,16 @@ async function apiServer({ maxInFlight = 10, stored = true } = {}) {
   }
 }
 
-interface Told {
+interface Answer {
   status: number
   headers: IncomingHttpHeaders
   code: string
 }
 
-/** Asks as given; 101 has no code. */
-function ask(url: string, headers: Record<string, string>, method = 'GET', body = ''): Promise<Told> {
+/** Sends the request; 101 has no code. */
+function ask(url: string, headers: Record<string, string>, method = 'GET', body = ''): Promise<Answer> {
   const req = request(url, { method, headers, agent: false })
-  const told = new Promise<Told>((resolve, reject) => {
+  const answer = new Promise<Answer>((resolve, reject) => {
     req.on('upgrade', (res, socket) => {
       socket.destroy()
       resolve({ status: res.statusCode ?? 0, headers: res.headers, code: '' })
@@ -158,7 +158,7 @@ function ask(url: string, headers: Record<string, string>, method = 'GET', body 
     req.on('error', reject)
   })
   req.end(body)
-  return told
+  return answer
 }
 
 describe('a handshake', () => {
@@ -182,7 +182,7 @@ describe('a handshake', () => {
     expect(status).toBe(101)
   })
 
-  test('offers are declined: no compression, no protocol', async () => {
+  test('declines offers of compression and protocols', async () => {
     const { origin } = await apiServer()
     const { headers } = await ask(`${origin}/v1/responses`, {
       ...HANDSHAKE,
@@ -198,11 +198,11 @@ describe('a handshake', () => {
     ['no key', {}],
     ['an unknown key', { authorization: 'Bearer sk-other' }],
     ['two keys', { ...AUTHORIZED, 'x-api-key': 'sk-other' }],
-  ])('with %s is answered 401 in the form of its API, and logged', async (_, headers) => {
+  ])('with %s is answered 401 in the format of its API, and logged', async (_, headers) => {
     const { origin, lines, connections, sockets } = await apiServer()
-    const told = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...headers, 'anthropic-version': '1' })
-    expect(told).toMatchObject({ status: 401, code: 'unauthorized' })
-    expect(told.headers).toMatchObject({
+    const answer = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...headers, 'anthropic-version': '1' })
+    expect(answer).toMatchObject({ status: 401, code: 'unauthorized' })
+    expect(answer.headers).toMatchObject({
       'content-type': 'application/json',
       'x-should-retry': 'false',
       connection: 'close',
@@ -216,32 +216,32 @@ describe('a handshake', () => {
     expect(sockets.size).toBe(0)
   })
 
-  test('while keys cannot be read is answered 503, which may be tried again', async () => {
+  test('while keys cannot be read is answered 503 with Retry-After', async () => {
     const { origin } = await apiServer({ stored: false })
-    const told = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED })
-    expect(told).toMatchObject({ status: 503, code: 'store_unavailable', headers: { 'retry-after': '1' } })
+    const answer = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED })
+    expect(answer).toMatchObject({ status: 503, code: 'store_unavailable', headers: { 'retry-after': '1' } })
   })
 
-  test('is not taken when there is too much to do, or the process ends', async () => {
+  test('is refused under overload and during a drain', async () => {
     const busy = await apiServer({ maxInFlight: 1 })
     busy.overload.inFlight = 1
     const ending = await apiServer()
     ending.state.draining = true
     for (const { origin, lines } of [busy, ending]) {
-      const told = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED })
-      expect(told).toMatchObject({ status: 503, code: 'overloaded', headers: { 'retry-after': '1' } })
+      const answer = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED })
+      expect(answer).toMatchObject({ status: 503, code: 'overloaded', headers: { 'retry-after': '1' } })
       expect(lines).toMatchObject([{ status: 503 }])
     }
   })
 
-  test('is not taken when the process ends meanwhile', async () => {
+  test('is refused if a shutdown starts meanwhile', async () => {
     const { origin, follower, state } = await apiServer()
     follower.key = async () => {
       state.draining = true
       return testKey()
     }
-    const told = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED })
-    expect(told).toMatchObject({ status: 503, code: 'overloaded' })
+    const answer = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED })
+    expect(answer).toMatchObject({ status: 503, code: 'overloaded' })
   })
 
   test.each<[string, Record<string, string>, number, string]>([
@@ -254,15 +254,20 @@ describe('a handshake', () => {
     ['a short key', { 'sec-websocket-key': 'AAAA' }, 400, 'invalid_request'],
     ['other protocols', { upgrade: 'foo, xwebsocket' }, 426, 'upgrade_required'],
     ['a body', { 'content-length': '2' }, 400, 'invalid_request'],
-    ['a body in pieces', { 'transfer-encoding': 'chunked' }, 400, 'invalid_request'],
+    ['a chunked body', { 'transfer-encoding': 'chunked' }, 400, 'invalid_request'],
   ])('with %s is answered over HTTP', async (_, changes, status, code) => {
     const { origin, lines } = await apiServer()
     const body = 'content-length' in changes || 'transfer-encoding' in changes ? '{}' : ''
-    const told = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED, ...changes }, 'GET', body)
-    expect(told).toMatchObject({ status, code })
+    const answer = await ask(
+      `${origin}/v1/responses`,
+      { ...HANDSHAKE, ...AUTHORIZED, ...changes },
+      'GET',
+      body,
+    )
+    expect(answer).toMatchObject({ status, code })
     expect(lines).toMatchObject([{ endpoint: 'none', status, code }])
     if (status === 426)
-      expect(told.headers).toMatchObject({
+      expect(answer.headers).toMatchObject({
         upgrade: 'websocket',
         'sec-websocket-version': '13',
         'x-should-retry': 'false',
@@ -279,18 +284,18 @@ describe('a handshake', () => {
     expect(String(chunk)).toMatch(/^HTTP\/1\.1 400 /)
   })
 
-  test('whose client leaves meanwhile harms nobody', async () => {
+  test('survives a client that leaves meanwhile', async () => {
     const { origin, follower, sockets, connections, unexpected } = await apiServer()
-    const asked = Promise.withResolvers<void>()
+    const looked = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<undefined>()
     follower.key = async () => {
-      asked.resolve()
+      looked.resolve()
       return gate.promise
     }
     const socket = connectTcp(Number(new URL(origin).port), '127.0.0.1')
     const lines = Object.entries({ ...HANDSHAKE, ...AUTHORIZED }).map(([name, value]) => `${name}: ${value}`)
     socket.write(`GET /v1/responses HTTP/1.1\r\nhost: a\r\n${lines.join('\r\n')}\r\n\r\n`)
-    await asked.promise
+    await looked.promise
     socket.resetAndDestroy()
     gate.resolve(undefined)
     await vi.waitUntil(() => connections.size === 0)
@@ -298,9 +303,9 @@ describe('a handshake', () => {
   })
 })
 
-describe('other requests that ask for an upgrade go on over HTTP', () => {
+describe('other requests with an Upgrade header are served over HTTP', () => {
   test.each<[string, string, string, number, string]>([
-    // As `curl --http2` sends it. There is no key: 401 shows that it came to the endpoint.
+    // As `curl --http2` sends it. It has no key: 401 shows that it reached the endpoint.
     ['h2c', 'POST', '/v1/responses', 401, 'unauthorized'],
     ['websocket', 'POST', '/v1/responses', 401, 'unauthorized'],
     ['websocket', 'GET', '/v1/models', 401, 'unauthorized'],
@@ -312,8 +317,8 @@ describe('other requests that ask for an upgrade go on over HTTP', () => {
   ])('%s %s %s', async (upgrade, method, path, status, code) => {
     const { origin } = await apiServer()
     const body = method === 'GET' || method === 'HEAD' ? '' : '{"model":"m"}'
-    const asked = ask(origin + path, { ...HANDSHAKE, upgrade }, method, body)
-    expect(await asked).toMatchObject({ status, code })
+    const answer = ask(origin + path, { ...HANDSHAKE, upgrade }, method, body)
+    expect(await answer).toMatchObject({ status, code })
   })
 })
 
@@ -334,7 +339,7 @@ describe('a call on a socket', () => {
     expect(api.overload.inFlight).toBe(1)
   })
 
-  test('is authenticated by itself, counted while it runs, and logged once', async () => {
+  test('is authenticated, counted while it runs, and logged once', async () => {
     const api = await apiServer()
     const client = await opened(api)
     const gate = Promise.withResolvers<undefined>()
@@ -349,7 +354,7 @@ describe('a call on a socket', () => {
     expect(api.lines).toMatchObject([{ endpoint: 'responses', status: 401 }])
   })
 
-  test('that cannot be read is logged', async () => {
+  test('that is not valid is logged', async () => {
     const api = await apiServer()
     const client = await opened(api)
     client.send('{')
@@ -357,7 +362,7 @@ describe('a call on a socket', () => {
     expect(api.lines).toMatchObject([{ endpoint: 'responses', status: 400, code: 'invalid_request' }])
   })
 
-  test('that is refused before it is one is logged with who opened its socket', async () => {
+  test('that is refused before authentication is logged with the opener of its socket', async () => {
     const api = await apiServer()
     api.follower.key = async () => testKey({ account: 'account-id' })
     api.follower.account = async () => testAccount()
@@ -394,14 +399,14 @@ describe('a call on a socket', () => {
 })
 
 describe('drain', () => {
-  test('waits for sockets: idle ones are closed', async () => {
+  test('closes idle sockets and waits for the others', async () => {
     const api = await apiServer()
     const client = await connect(`${api.origin.replace('http', 'ws')}/v1/responses`, { headers: AUTHORIZED })
     await api.ended(60_000)
     expect((await client.closed).code).toBe(1001)
   })
 
-  test('a socket with a call stays open until it is over, however old it is', async () => {
+  test('a socket with a call stays open until the call is over, however old it is', async () => {
     const api = await apiServer()
     const client = await connect(`${api.origin.replace('http', 'ws')}/v1/responses`, { headers: AUTHORIZED })
     const gate = Promise.withResolvers<undefined>()
@@ -411,9 +416,9 @@ describe('drain', () => {
     const later = performance.now() + 10_000
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => later)
     onTestFinished(() => clock.mockRestore())
-    const looked = vi.spyOn(api.unused, 'close')
+    const closes = vi.spyOn(api.unused, 'close')
     const ended = api.ended(60_000)
-    await vi.waitUntil(() => looked.mock.calls.length > 0)
+    await vi.waitUntil(() => closes.mock.calls.length > 0)
     expect(api.connections.size).toBe(1)
     gate.resolve(undefined)
     expect((await client.closed).code).toBe(1008)
@@ -421,7 +426,7 @@ describe('drain', () => {
     await ended
   })
 
-  test('a socket that will not end is cut off after the grace', async () => {
+  test('a socket that does not end is cut off after the grace period', async () => {
     const api = await apiServer()
     const client = await connect(`${api.origin.replace('http', 'ws')}/v1/responses`, { headers: AUTHORIZED })
     client.ws.pause()
@@ -429,7 +434,7 @@ describe('drain', () => {
     await vi.waitUntil(() => api.connections.size === 0)
   })
 
-  test('cuts off the socket of a call whose client does not read, and one that comes too late', async () => {
+  test('cuts off a socket whose client does not read, and one that opens too late', async () => {
     const api = await apiServer()
     const url = `${api.origin.replace('http', 'ws')}/v1/responses`
     const client = await connect(url, { headers: AUTHORIZED })

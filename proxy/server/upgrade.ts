@@ -24,7 +24,7 @@ const KEY = /^[+/0-9A-Za-z]{22}==$/
 /** Time for a refused client to close its side. */
 const LINGER_MS = 2_000
 
-/** Who opened a socket, by its handshake; for the log of messages that are refused before they authenticate. */
+/** The opener of a socket, by its handshake; for the log of messages that are refused before they authenticate. */
 const openers = new WeakMap<IncomingMessage, Opener>()
 
 type Opener = Pick<RequestRecord, 'client' | 'key' | 'keyPreview' | 'namespace' | 'account'>
@@ -42,7 +42,7 @@ export interface Upgrades {
   should(req: IncomingMessage): boolean
   /** Takes the connection of a request that should be upgraded. */
   take(req: IncomingMessage, head: Buffer): void
-  /** The reason why a GET of the path of sockets was not upgraded. */
+  /** Why a GET of the sockets' path was not upgraded. */
   refusal(req: IncomingMessage): GatewayError
 }
 
@@ -94,9 +94,9 @@ export function socketCalls({
       try {
         await serve(ports, call)
       } catch (error) {
-        const told = GatewayError.from(error)
-        if (told.code === 'internal_error') events.unexpected(told.cause, call.requestId)
-        throw told
+        const known = GatewayError.from(error)
+        if (known.code === 'internal_error') events.unexpected(known.cause, call.requestId)
+        throw known
       } finally {
         leave()
       }
@@ -129,9 +129,9 @@ async function take(parts: UpgradeParts, req: IncomingMessage, head: Buffer): Pr
       sockets.accept(req, head, control.signal)
     })
   } catch (error) {
-    const told = GatewayError.from(error)
-    if (told.code === 'internal_error') events.unexpected(told.cause, requestId)
-    answer(req, told, requestId)
+    const known = GatewayError.from(error)
+    if (known.code === 'internal_error') events.unexpected(known.cause, requestId)
+    answer(req, known, requestId)
   }
 }
 
@@ -158,7 +158,7 @@ function answer(req: IncomingMessage, error: GatewayError, requestId: string): v
 function problemOf(req: IncomingMessage): GatewayError | undefined {
   const { upgrade, 'sec-websocket-key': key, 'sec-websocket-version': version } = req.headers
   if (req.httpVersion !== '1.1' || !isOffered(upgrade))
-    return required('This path takes POST, or a WebSocket.')
+    return required('This path accepts POST, or a WebSocket.')
   // Its body would pass for messages.
   if (hasBody(req))
     return new GatewayError('invalid_request', 'A request for a WebSocket must not have a body.')

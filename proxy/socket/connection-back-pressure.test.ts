@@ -3,7 +3,7 @@ import { WebSocket } from 'ws'
 import { answer, completed, connect, create, patient, socketServer, sse, until } from './testing.ts'
 
 describe('back-pressure', () => {
-  test('a client that does not read holds up its answer, and is cut off in the end', async () => {
+  test('a client that does not read pauses its answer, and is cut off in the end', async () => {
     const delta = sse({ type: 'x', delta: 'y'.repeat(100_000) })
     let written = 0
     let stalled: boolean | undefined
@@ -29,7 +29,7 @@ describe('back-pressure', () => {
     client.send(create())
     await until(() => sockets.size === 0)
     expect(stalled).toBe(true)
-    // What the two kernels hold, and one MiB.
+    // The buffers of the two kernels, and one MiB.
     expect(written).toBeLessThan(32_000_000)
   })
 
@@ -51,12 +51,12 @@ describe('back-pressure', () => {
     expect(messages.map(({ n }) => n)).toEqual([...numbers, ...numbers])
   })
 
-  test('silence is no fault: a client without anything to read is not cut off', async () => {
+  test('a client with nothing to read is not cut off, however long it is silent', async () => {
     const { url } = await socketServer((call) => answer(call, completed('r')), { stallMs: 20 })
     const client = await connect(url)
     client.send(create())
     await client.received(1)
-    // Far more looks than end the connection of one that does not read.
+    // Far more checks than it takes to cut off a client that does not read.
     for (const from = performance.now(); performance.now() - from < 200; ) {
       client.ws.ping()
       await new Promise((resolve) => client.ws.once('pong', resolve))
@@ -74,7 +74,7 @@ describe('back-pressure', () => {
     onTestFinished(() => paused.mockRestore())
     for (let n = 0; n < 60; n++) client.send(create({ n, large }))
     await until(() => paused.mock.calls.length > 0)
-    // Thirty megabytes do not fit between the two: the rest is still with the client.
+    // Thirty megabytes do not fit into the buffers: the rest is still with the client.
     expect(client.ws.bufferedAmount).toBeGreaterThan(10_000_000)
     expect(waiting.length).toBe(1)
     for (let n = 0; n < 60; n++) {
@@ -85,12 +85,12 @@ describe('back-pressure', () => {
     expect(client.ws.bufferedAmount).toBe(0)
   })
 
-  test('a client that has been silent before, and then does not read, is cut off', async () => {
+  test('a client that was silent and then does not read is cut off', async () => {
     const { url, calls, sockets } = await socketServer(
       (call) =>
         calls.length === 1
           ? answer(call, completed('r'))
-          : // More than the two kernels hold.
+          : // More than the buffers of the two kernels.
             answer(call, { type: 'x', delta: 'y'.repeat(32_000_000) }),
       { stallMs: 100 },
     )
@@ -134,7 +134,7 @@ describe('back-pressure', () => {
     }, 1)
     onTestFinished(() => clearInterval(flood))
     await until(() => sockets.size === 0)
-    // At first it was only not read any more.
+    // Before that, the gateway only stopped reading from it.
     expect(paused).toHaveBeenCalled()
   })
 })

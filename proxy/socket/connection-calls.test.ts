@@ -16,19 +16,19 @@ describe('calls', () => {
     const [call] = calls
     expect(call).toMatchObject({ requestId: 'req_1', generate: false, endpoint: { name: 'responses' } })
     expect((await call?.read())?.toString()).toBe('{"model":"m","input":"hi","stream":true}')
-    // A call that is over is nobody's any more.
+    // The call is over, so this abort must change nothing.
     shutdown.begin()
     expect(call?.control.signal.aborted).toBe(false)
   })
 
-  test('messages of the stream without a name have none', async () => {
+  test('messages of the unnamed stream have no stream_id', async () => {
     const { url } = await socketServer((call) => answer(call, completed('r1')))
     const client = await connect(url)
     client.send(create())
     expect(await client.received(1)).toEqual([completed('r1')])
   })
 
-  test('a refused call is told with its status, and the socket stays', async () => {
+  test('a refused call is answered with its status, and the socket stays open', async () => {
     let refuse = true
     const { url } = await socketServer((call) => {
       if (!refuse) return answer(call, completed('r1'))
@@ -54,7 +54,7 @@ describe('calls', () => {
     expect((await client.received(2))[1]).toEqual(completed('r1'))
   })
 
-  test('an unexpected error is told as one of the gateway, without its words', async () => {
+  test('an unexpected error is sent as an internal error, without its text', async () => {
     const { url } = await socketServer(() => {
       throw new Error('SECRET')
     })
@@ -65,7 +65,7 @@ describe('calls', () => {
     expect(JSON.stringify(message)).not.toContain('SECRET')
   })
 
-  test('a stream is answered in order, others go on beside it', async () => {
+  test('calls of a stream are answered in order, other streams in parallel', async () => {
     const { waiting, serve } = patient()
     const { url } = await socketServer(serve)
     const client = await connect(url)
@@ -77,7 +77,7 @@ describe('calls', () => {
     expect(waiting[3]?.body.n).toBe(1)
   })
 
-  test('sixteen run, the others wait', async () => {
+  test('sixteen calls run, the others wait', async () => {
     const { waiting, serve } = patient()
     const { url } = await socketServer(serve)
     const client = await connect(url)
@@ -89,7 +89,7 @@ describe('calls', () => {
     await until(() => waiting.length === 4)
   })
 
-  test('thirty-two names, and no more', async () => {
+  test('a socket may use thirty-two stream names, and no more', async () => {
     const { url, refused } = await socketServer((call) => answer(call, completed('r')))
     const client = await connect(url)
     for (let n = 0; n < 32; n++) client.send(create({ stream_id: `s${n}` }))
@@ -107,7 +107,7 @@ describe('calls', () => {
     expect(refused.map(({ code }) => code)).toEqual(['websocket_stream_limit_reached'])
   })
 
-  test('other messages are answered or ignored, none becomes a call', async () => {
+  test('other messages are answered or ignored, and none becomes a call', async () => {
     const { url, calls } = await socketServer(() => undefined)
     const client = await connect(url)
     client.send('{')
@@ -123,7 +123,7 @@ describe('calls', () => {
   })
 })
 
-test('two hundred sockets with streams of their own', async () => {
+test('two hundred sockets may each use streams of their own', async () => {
   const { url, sockets } = await socketServer(async (call, body) => {
     await new Promise(setImmediate)
     answer(call, { type: 'response.created' }, completed(String(body.id)))

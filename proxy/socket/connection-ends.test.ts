@@ -8,7 +8,7 @@ describe('a client that leaves', () => {
   test.each([
     ['closes', (ws: { close(): void }) => ws.close()],
     ['is cut off', (ws: { terminate(): void }) => ws.terminate()],
-  ])('%s: what runs is aborted, what waits never begins', async (_, leave) => {
+  ])('%s: running calls are aborted, waiting ones never start', async (_, leave) => {
     const { waiting, serve } = patient()
     const { url, sockets, calls } = await socketServer(serve)
     const client = await connect(url)
@@ -22,7 +22,7 @@ describe('a client that leaves', () => {
     expect(calls.length).toBe(2)
   })
 
-  test('one that answers no ping is gone', async () => {
+  test('a client that answers no ping is cut off', async () => {
     const { url, sockets } = await socketServer(patient().serve, { pingMs: 20, pongMs: 200 })
     const [silent, alive] = [await connect(url, { autoPong: false }), await connect(url)]
     let pings = 0
@@ -32,7 +32,7 @@ describe('a client that leaves', () => {
     expect(sockets.size).toBe(1)
   })
 
-  test('one whose answers to pings are not read, because it has sent too much, is not', async () => {
+  test('a client whose pongs the gateway does not read, because it sent too much, is not cut off', async () => {
     const { waiting, serve } = patient()
     const { url, sockets, calls } = await socketServer(serve, { pingMs: 20, pongMs: 200, maxWaiting: 1 })
     const client = await connect(url)
@@ -48,7 +48,7 @@ describe('a client that leaves', () => {
     expect(sockets.size).toBe(1)
   })
 
-  test('one that is in the middle of a long message is not', async () => {
+  test('a client in the middle of a long message is not cut off', async () => {
     const { url } = await socketServer((call) => answer(call, completed('r')), { pingMs: 20, pongMs: 200 })
     const socket = connectTcp(Number(new URL(url).port), '127.0.0.1')
     onTestFinished(() => void socket.destroy())
@@ -73,7 +73,7 @@ describe('a client that leaves', () => {
 })
 
 describe('age', () => {
-  test('an old socket takes no calls, and closes when those that run are over', async () => {
+  test('an old socket takes no calls, and closes after its running calls', async () => {
     const { waiting, serve } = patient()
     const { url, clock } = await socketServer(serve)
     const client = await connect(url)
@@ -105,19 +105,19 @@ describe('age', () => {
   })
 })
 
-describe('age, while nothing comes', () => {
+describe('age, while the client sends nothing', () => {
   test('an idle socket is closed', async () => {
     const { url } = await socketServer(() => undefined, { maxAgeMs: 30 })
     expect((await (await connect(url)).closed).code).toBe(1000)
   })
 
-  test('one with a call is closed when it is over, and takes no other', async () => {
+  test('a socket with a call takes no other and closes after it', async () => {
     const { waiting, serve } = patient()
     const { url } = await socketServer(serve, { maxAgeMs: 800 })
     const client = await connect(url)
     client.send(create())
     await until(() => waiting.length === 1)
-    // It is younger.
+    // This socket is younger.
     await (await connect(url)).closed
     client.send(create({ stream_id: 'a' }))
     expect(await client.received(1)).toMatchObject([
@@ -128,7 +128,7 @@ describe('age, while nothing comes', () => {
   })
 })
 
-test('a call that may not be made any more closes 1008 when that was told', async () => {
+test('an unauthorized call gets its error, then the socket closes 1008', async () => {
   const { url } = await socketServer(() => {
     throw new GatewayError('unauthorized', 'This API key is not valid.')
   })
@@ -138,8 +138,8 @@ test('a call that may not be made any more closes 1008 when that was told', asyn
   expect(client.messages).toMatchObject([{ type: 'error', status: 401, stream_id: 'a' }])
 })
 
-describe('an end of the process', () => {
-  test('a socket whose handshake ends after all is cut off', async () => {
+describe('a shutdown', () => {
+  test('a socket whose handshake ends after the shutdown is cut off', async () => {
     const { url, sockets } = await socketServer(() => undefined)
     sockets.terminate()
     expect((await (await connect(url)).closed).code).toBe(1006)
@@ -159,7 +159,7 @@ describe('an end of the process', () => {
       { status: 503, stream_id: 'a', error: { code: 'overloaded', headers: { 'retry-after': '1' } } },
     ])
     waiting[0]?.end()
-    // It was taken before.
+    // The socket took it before the shutdown.
     await until(() => waiting.length === 2)
     waiting[1]?.end()
     expect((await busy.closed).code).toBe(1001)
@@ -167,7 +167,7 @@ describe('an end of the process', () => {
     expect((await late.closed).code).toBe(1001)
   })
 
-  test('at the end of the grace calls end with an error', async () => {
+  test('at the end of the grace period calls end with an error', async () => {
     const { waiting, serve } = patient()
     const { url, sockets, shutdown, calls } = await socketServer(serve)
     const client = await connect(url)
@@ -182,7 +182,7 @@ describe('an end of the process', () => {
     await until(() => sockets.size === 0)
   })
 
-  test('a client that does not close its side is not waited for', async () => {
+  test('does not wait for a client that does not close its side', async () => {
     const { url, sockets } = await socketServer(() => undefined, { closeMs: 30 })
     const client = await connect(url)
     client.ws.pause()
@@ -191,10 +191,10 @@ describe('an end of the process', () => {
   })
 })
 
-describe('a key that may not be used any more', () => {
-  const revoked = new GatewayError('unauthorized', 'This API key was taken back.')
+describe('a revoked key', () => {
+  const revoked = new GatewayError('unauthorized', 'This API key was revoked.')
 
-  test('closes sockets on which nothing happens', async () => {
+  test('closes idle sockets', async () => {
     const { url, key, sockets } = await socketServer(patient().serve)
     const [one, other] = [await connect(url), await connect(url)]
     key.abort(revoked)
@@ -203,7 +203,7 @@ describe('a key that may not be used any more', () => {
     await until(() => sockets.size === 0)
   })
 
-  test('breaks off what runs, says so, closes, and begins nothing of what waits', async () => {
+  test('aborts running calls with an error, drops waiting ones and closes', async () => {
     const { waiting, serve } = patient()
     const { url, key, calls } = await socketServer(serve)
     const client = await connect(url)
@@ -217,7 +217,7 @@ describe('a key that may not be used any more', () => {
     expect(calls.length).toBe(2)
   })
 
-  test('is what a socket of a gateway that shuts down is told, too', async () => {
+  test('is reported on a socket even during a shutdown', async () => {
     const { waiting, serve } = patient()
     const { url, key, sockets } = await socketServer(serve)
     const client = await connect(url)

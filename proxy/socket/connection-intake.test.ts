@@ -2,10 +2,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { answer, completed, connect, create, patient, socketServer, until } from './testing.ts'
 
-describe('messages that have begun', () => {
+describe('incomplete messages', () => {
   const part = (bytes: number) => 'x'.repeat(bytes)
 
-  test('one that is not complete in time closes 1008', async () => {
+  test('a message that is not complete in time closes 1008', async () => {
     const { url, calls } = await socketServer(() => undefined, { messageMs: 60 })
     const client = await connect(url)
     client.ws.send(part(10_000), { fin: false })
@@ -15,7 +15,7 @@ describe('messages that have begun', () => {
     expect(calls).toEqual([])
   })
 
-  test('those that are, and pings beside them, are no fault', async () => {
+  test('messages that are complete in time, with pings between them, are accepted', async () => {
     const { url, sockets } = await socketServer((call) => answer(call, completed('r')), {
       messageMs: 300,
     })
@@ -25,15 +25,15 @@ describe('messages that have begun', () => {
     }
     const answered = () =>
       new Promise<void>((resolve) => {
-        client.ws.on('pong', function hear(data) {
+        client.ws.on('pong', function onPong(data) {
           if (data.length > 0) return
-          client.ws.off('pong', hear)
+          client.ws.off('pong', onPong)
           resolve()
         })
         client.ws.ping()
       })
     const from = performance.now()
-    // All together they take longer than one may.
+    // Together they take longer than a single message may.
     for (let n = 0; performance.now() - from < 600; n++) {
       client.ws.send(JSON.stringify(create({ input: part(20_000) })).slice(0, -1), { fin: false })
       flood()
@@ -41,7 +41,7 @@ describe('messages that have begun', () => {
       client.ws.send('}', { fin: true })
       await client.received(n + 1)
     }
-    // Pings alone are no message, however many they are.
+    // Pings start no message, however many there are.
     for (const from = performance.now(); performance.now() - from < 600; ) {
       flood()
       await answered()
@@ -49,7 +49,7 @@ describe('messages that have begun', () => {
     expect(sockets.size).toBe(1)
   })
 
-  test('of all sockets the one that holds most is cut off when they hold too much', async () => {
+  test('if all sockets together hold too much, the one that holds most is cut off', async () => {
     const { url, sockets } = await socketServer((call) => answer(call, completed('r')), {
       maxHeldBytes: 300_000,
     })
@@ -63,7 +63,7 @@ describe('messages that have begun', () => {
     expect(await small.received(1)).toEqual([completed('r')])
   })
 
-  test('pieces of one byte count with all that stands between them', async () => {
+  test('the bytes between the pieces of a message count, too', async () => {
     const { url, sockets } = await socketServer(() => undefined, { maxHeldBytes: 300_000 })
     const client = await connect(url)
     client.ws.send('x', { fin: false })
@@ -75,7 +75,7 @@ describe('messages that have begun', () => {
     await until(() => sockets.size === 0)
   })
 
-  test('calls that wait count as well, those that run do not', async () => {
+  test('waiting calls count as well, running ones do not', async () => {
     const { waiting, serve } = patient()
     const { url, sockets } = await socketServer(serve, { maxHeldBytes: 300_000 })
     const [runs, waits] = [await connect(url), await connect(url)]

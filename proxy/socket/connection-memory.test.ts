@@ -4,7 +4,7 @@ import type { Call } from '../pipeline/call.ts'
 import { answer, completed, connect, create, socketServer, until } from './testing.ts'
 
 describe('memory', () => {
-  /** Answers with an id of its own and remembers; a request with `fail` is refused. */
+  /** Answers each call with a new id and remembers it; a request with `fail` is refused. */
   function remembering() {
     const found: unknown[] = []
     return {
@@ -32,7 +32,7 @@ describe('memory', () => {
     await one.received(3)
     two.send(create({ id: 'r4', previous_response_id: 'r1' }))
     await two.received(1)
-    // What was gone on from may be gone on from again.
+    // A response may be continued more than once.
     one.send(create({ id: 'r5', previous_response_id: 'r1' }))
     await one.received(4)
     expect(found).toEqual([['r1'], ['r1', 'r2'], undefined, ['r1']])
@@ -42,14 +42,14 @@ describe('memory', () => {
   })
 
   test.each(['status', 'event'])(
-    'after a failure by %s the stream has forgotten what it went on from',
+    'after a failure by %s the stream has forgotten the response that the call continued',
     async (fail) => {
       const { found, serve } = remembering()
       const { url } = await socketServer(serve)
       const client = await connect(url)
       client.send(create({ id: 'r1', stream_id: 'a' }))
       await client.received(1)
-      // From another stream it is a fork, which leaves its origin alone.
+      // On another stream the call is a fork, whose failure does not affect the origin.
       client.send(create({ fail, previous_response_id: 'r1', stream_id: 'b' }))
       await client.received(2)
       client.send(create({ fail, previous_response_id: 'r1', stream_id: 'a' }))

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { CUT_OFF, frame, openRaw, PING } from '../../test/harness/web-socket.ts'
 import { answer, completed, connect, create, socketServer, until } from './testing.ts'
 
-describe('messages that break the rules', () => {
-  test('a binary one closes 1003', async () => {
+describe('messages that break the protocol', () => {
+  test('a binary message closes 1003', async () => {
     const { url, calls } = await socketServer(() => undefined)
     const client = await connect(url)
     client.ws.send(Buffer.from(JSON.stringify(create())))
@@ -12,7 +12,7 @@ describe('messages that break the rules', () => {
     expect(calls).toEqual([])
   })
 
-  test('a larger one than allowed closes 1009', async () => {
+  test('a message above the size limit closes 1009', async () => {
     const { url } = await socketServer((call) => answer(call, completed('r')), { maxMessageBytes: 100 })
     const client = await connect(url)
     const text = JSON.stringify(create({ input: '' }))
@@ -22,7 +22,7 @@ describe('messages that break the rules', () => {
     expect((await client.closed).code).toBe(1009)
   })
 
-  test('so does one that is larger than allowed in all its pieces', async () => {
+  test('a message whose pieces together exceed the size limit closes 1009', async () => {
     const { url, calls } = await socketServer(() => undefined, { maxMessageBytes: 100 })
     const client = await connect(url)
     for (let n = 0; n < 3; n++) client.ws.send('x'.repeat(34), { fin: n === 2 })
@@ -30,14 +30,14 @@ describe('messages that break the rules', () => {
     expect(calls).toEqual([])
   })
 
-  test('one that is no UTF-8 closes 1007', async () => {
+  test('a message that is not UTF-8 closes 1007', async () => {
     const { url } = await socketServer(() => undefined)
     const client = await connect(url)
     client.ws.send(Buffer.from([0x7b, 0xff, 0x7d]), { binary: false })
     expect((await client.closed).code).toBe(1007)
   })
 
-  test('pieces are put together, too many of them close 1008', async () => {
+  test('pieces are joined, too many of them close 1008', async () => {
     const { url } = await socketServer((call) => answer(call, completed('r')), { maxFragments: 8 })
     const client = await connect(url)
     const text = JSON.stringify(create())
@@ -51,8 +51,8 @@ describe('messages that break the rules', () => {
 
 describe('pings', () => {
   test.each([
-    ['as many as a burst may have are answered', 8],
-    ['one more cuts the connection off', 9],
+    ['a full burst is answered', 8],
+    ['one more than a burst cuts the connection off', 9],
   ])('%s', async (_, count) => {
     const { url } = await socketServer(() => undefined, { maxPendingPongs: 8 })
     const client = await openRaw(url.replace('ws', 'http'))
@@ -62,8 +62,8 @@ describe('pings', () => {
   })
 })
 
-describe('messages that are refused', () => {
-  test('so many in a row close 1008, and each before was answered', async () => {
+describe('refused messages', () => {
+  test('too many in a row close 1008; each is answered before', async () => {
     const { url, refused, sockets } = await socketServer(() => undefined)
     const client = await connect(url)
     for (let n = 0; n < 100; n++) client.send('{')
@@ -72,14 +72,14 @@ describe('messages that are refused', () => {
     await until(() => sockets.size === 0)
   })
 
-  test('calls that are refused at once count as well', async () => {
+  test('calls that are refused immediately count as well', async () => {
     const { url } = await socketServer(() => undefined, { maxNames: 0, maxRefusals: 2 })
     const client = await connect(url)
     for (let n = 0; n < 2; n++) client.send(create({ stream_id: 'a' }))
     expect((await client.closed).code).toBe(1008)
   })
 
-  test('a call that is taken makes them forgotten, a message that is ignored does not', async () => {
+  test('an accepted call resets the count, an ignored message does not', async () => {
     const { url, refused } = await socketServer((call) => answer(call, completed('r')), { maxRefusals: 3 })
     const client = await connect(url)
     for (let round = 0; round < 3; round++) {

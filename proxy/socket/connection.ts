@@ -37,7 +37,7 @@ export interface SocketParts {
 /** Parts of one connection. */
 interface ConnectionParts extends SocketParts {
   intake: IntakePool
-  /** Aborted when the key that opened it may not be used any more. */
+  /** Aborted when the key that opened it is revoked. */
   revoked: AbortSignal
 }
 
@@ -221,9 +221,9 @@ export class Connection {
         generate,
       })
     } catch (error) {
-      const told = GatewayError.from(error)
-      client.refuse(told)
-      revoked = told.code === 'unauthorized' || told.code === 'ip_not_allowed'
+      const refusal = GatewayError.from(error)
+      client.refuse(refusal)
+      revoked = refusal.code === 'unauthorized' || refusal.code === 'ip_not_allowed'
     }
     shutdown.remove(control)
     if (client.failed && previous !== undefined) this.#memory.failed(stream, previous)

@@ -8,7 +8,7 @@ function sse(event: string, data: string): Buffer {
   return Buffer.from(`event: ${event}\ndata: ${data}\n\n`)
 }
 
-test('an event is a message with the same text', () => {
+test('an event becomes a message with the same text', () => {
   const bytes = Buffer.concat([
     sse('response.created', '{"type":"response.created"}'),
     Buffer.from(': keep-alive\n\n'),
@@ -25,16 +25,16 @@ test.each([
   [DELTA, `{"stream_id":"a.b",${DELTA.slice(1)}`],
   [' { "type":"x"}', '{"stream_id":"a.b","type":"x"}'],
   ['{ }', '{"stream_id":"a.b"}'],
-])('the name of a stream is put before %s', (data, text) => {
+])('the stream name is inserted at the start of %s', (data, text) => {
   expect(framesOf(sse('x', data), 'a.b')).toEqual([{ text, error: false }])
 })
 
-test('an event of several lines stays one object', () => {
+test('an event of several lines becomes one object', () => {
   const [frame] = framesOf(Buffer.from('event: x\ndata: {"type":"x",\ndata: "n":1}\n\n'), 'a')
   expect(JSON.parse(frame?.text ?? '')).toEqual({ stream_id: 'a', type: 'x', n: 1 })
 })
 
-test('a response that failed is an error, in its own words', () => {
+test('a failed response becomes an error with the same message', () => {
   const data = '{"type":"response.failed","response":{"status":"failed"}}'
   expect(framesOf(sse('response.failed', data), undefined)).toEqual([{ text: data, error: true }])
 })
@@ -54,7 +54,7 @@ test('the flat error event becomes an error with a status', () => {
 })
 
 test.each(['{"type":"error","code":"toString","message":1}', 'nonsense', '{"type":"error","code":null}'])(
-  'an error that is none of ours still has a status: %s',
+  'an error with an unknown code still gets a status: %s',
   (data) => {
     expect(JSON.parse(framesOf(sse('error', data), undefined)[0]?.text ?? '')).toEqual({
       type: 'error',
@@ -77,7 +77,7 @@ test('the flat error keeps its field', () => {
   })
 })
 
-test('an error has its own status, its field, and when to come again', () => {
+test('an error has its status, its field and its Retry-After', () => {
   const error = new GatewayError('request_too_large', 'Too large.', { param: 'input', status: 422 })
   expect(JSON.parse(errorFrame(error, undefined))).toEqual({
     type: 'error',
@@ -97,7 +97,7 @@ test('an error has its own status, its field, and when to come again', () => {
   })
 })
 
-test('a steer goes back as it came', () => {
+test('a steer is returned unchanged', () => {
   expect(JSON.parse(steerFailedFrame('resp_1', [{ role: 'user' }], 'a'))).toEqual({
     type: 'response.steer.failed',
     sequence_number: 0,

@@ -17,19 +17,19 @@ import { answer, completed, create, socketServer, type TestSockets, until } from
 
 const base = ({ url }: TestSockets) => url.replace('ws', 'http')
 
-/** Answers each call with the name that it has. */
+/** Answers each call with its name. */
 const named = () =>
   socketServer((call, body) => answer(call, completed(String(body.name))), {
     maxMessageBytes: 10_000,
     maxFragments: 16,
   })
 
-/** A frame between those of a message. */
+/** A control frame between the frames of a message. */
 const control = fc
   .record({ opcode: fc.constantFrom(PING, PONG), payload: fc.uint8Array({ maxLength: 125 }) })
   .map(({ opcode, payload }) => ({ opcode, payload: Buffer.from(payload) }))
 
-/** Lengths of the pieces of a message, and what stands behind each: all together fewer pings than a burst may have. */
+/** Lengths of the pieces of a message, and the frames after each: fewer pings in total than a burst may have. */
 const pieces = fc.array(fc.tuple(fc.nat(40), fc.array(control, { maxLength: 1 })), { maxLength: 6 })
 
 const nothing = fc.constantFrom(
@@ -40,12 +40,12 @@ const nothing = fc.constantFrom(
   '{"type":"response.steer"}',
   '',
 )
-/** What is in a message; undefined is a call. */
+/** The content of a message; undefined stands for a call. */
 const content = fc.option(nothing, { nil: undefined, freq: 1 })
 
 const LENGTH_BITS = [undefined, 16, 64] as const
 
-test('messages in any pieces, control frames between them: each is answered in its turn', async () => {
+test('messages in any pieces, with control frames between them, are each answered in turn', async () => {
   const server = await named()
   const valid = fc.array(fc.tuple(content, pieces, fc.constantFrom(...LENGTH_BITS)), {
     minLength: 1,
@@ -74,7 +74,7 @@ test('messages in any pieces, control frames between them: each is answered in i
         sent.push(frame(opcode, left, lengthBits === undefined || left.length > 125 ? {} : { lengthBits }))
       }
       const bytes = Buffer.concat(sent)
-      // Pieces of the connection are none of the messages.
+      // Splits of the TCP stream are unrelated to the pieces of messages.
       socket.send(bytes.subarray(0, chunk))
       socket.send(bytes.subarray(chunk), frame(TEXT, JSON.stringify(create({ name: 'last' }))))
       const ids = () =>
@@ -121,13 +121,13 @@ const cut = fc.tuple(anyFrame, fc.nat()).map(([bytes, at]) => bytes.subarray(0, 
 const noise = fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes))
 const anything = fc.oneof(anyFrame, flipped, cut, noise)
 
-/** Codes that a close frame may bear (RFC 6455, section 7.4), and those for one that has none, or never came. */
+/** Codes that a close frame may have (RFC 6455, section 7.4), and those for a frame without one or a missing frame. */
 const isDefined = (code: number) =>
   [NO_CODE, CUT_OFF].includes(code) ||
   (code >= 1000 && code <= 1014 && code !== 1004) ||
   (code >= 3000 && code <= 4999)
 
-test('frames of any kind end their own socket at most, with a code that there is', async () => {
+test('frames of any kind close at most their own socket, with a defined code', async () => {
   const server = await named()
   const good = await openRaw(base(server))
   await fc.assert(

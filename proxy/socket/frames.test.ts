@@ -9,7 +9,7 @@ function read(text: string): ClientFrame {
   return readFrame(Buffer.from(text), LIMITS)
 }
 
-/** What is told of a refused message. */
+/** The error and the stream of a refused message. */
 function refusal(text: string) {
   const frame = read(text)
   if (frame.kind !== 'refused') throw new Error(`was taken as ${frame.kind}`)
@@ -24,7 +24,7 @@ function bodyOf(text: string): string {
 }
 
 describe('response.create', () => {
-  test('what belongs to the message is taken out, the rest keeps its bytes', () => {
+  test('members of the message are removed, the rest keeps its bytes', () => {
     expect(
       bodyOf(
         '{"type":"response.create", "model" : "m",\n "stream_id":"a", "x":1.0e+2,"generate":true,"input":"\\u0041, {}" ,"stream":false}',
@@ -43,7 +43,7 @@ describe('response.create', () => {
     ],
   ])('%s', (text, body) => expect(bodyOf(text)).toBe(body))
 
-  test('it names its stream, and the response that it goes on from', () => {
+  test('it names its stream and the response that it continues', () => {
     expect(
       read('{"type":"response.create","stream_id":"A.b-c_9","previous_response_id":"resp_1"}'),
     ).toMatchObject({ kind: 'create', stream: 'A.b-c_9', previous: 'resp_1', generate: true })
@@ -62,7 +62,7 @@ describe('response.create', () => {
     expect(read(`{"type":"response.create",${member}}`)).toMatchObject({ kind: 'create', generate })
   })
 
-  test('any request comes out as it would be posted', () => {
+  test('any request comes out as its HTTP body', () => {
     const key = fc
       .string({ unit: 'binary' })
       .filter((k) => !/^(type|stream_id|generate|stream|__proto__)$/.test(k))
@@ -108,14 +108,14 @@ describe('refused', () => {
     ['nothing', ''],
     ['an array', '[]'],
     ['null', 'null'],
-    ['a text', '"response.create"'],
+    ['a string', '"response.create"'],
     ['no type', '{}'],
     ['another type', '{"type":"session.update"}'],
-    ['a type that is no text', '{"type":1}'],
+    ['a type that is not a string', '{"type":1}'],
     ['response.append', '{"type":"response.append","input":[]}'],
     ['response.inject', '{"type":"response.inject"}'],
     ['two types', '{"type":"response.create","type":"response.create"}'],
-    ['a type in disguise', '{"t\\u0079pe":"response.create"}'],
+    ['an escaped type', '{"t\\u0079pe":"response.create"}'],
   ])('%s', (_, text) => expect(refusal(text)).toEqual(invalid))
 
   test.each(['stream_id', 'generate', 'stream'])('two %s', (key) => {
@@ -128,23 +128,23 @@ describe('refused', () => {
   const deep = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
   const keys = (count: number) => `{${Array.from({ length: count }, (_, n) => `"k${n}":1`).join()}}`
   test.each([
-    ['too deep, its stream before', `{"type":"response.create","stream_id":"a.1","x":${deep(64)}}`],
-    ['too deep, its stream behind', `{"type":"response.create","x":${deep(64)} , "stream_id" :\n"a.1" }`],
-    ['too deep, other streams inside', `{"x":[{"stream_id":"b"},${deep(64)}],"stream_id":"a.1"}`],
-    ['too deep, with words like it', `{"a":"stream_id","b":"c","x":${deep(64)},"stream_id":"a.1"}`],
+    ['too deep, after its stream', `{"type":"response.create","stream_id":"a.1","x":${deep(64)}}`],
+    ['too deep, before its stream', `{"type":"response.create","x":${deep(64)} , "stream_id" :\n"a.1" }`],
+    ['too deep, with other streams inside', `{"x":[{"stream_id":"b"},${deep(64)}],"stream_id":"a.1"}`],
+    ['too deep, with similar strings', `{"a":"stream_id","b":"c","x":${deep(64)},"stream_id":"a.1"}`],
     ['too many keys', `{"x":${keys(50_001)},"stream_id":"a.1"}`],
-    ['too many keys of its own', `${keys(50_001).slice(0, -1)},"stream_id":"a.1"}`],
-  ])('%s: on its stream, and the fault of no field', (_, text) => {
+    ['too many keys at the top level', `${keys(50_001).slice(0, -1)},"stream_id":"a.1"}`],
+  ])('%s: refused on its stream, without a field', (_, text) => {
     expect(refusal(text)).toEqual({ ...invalid, stream: 'a.1', param: undefined })
   })
 
   test.each([
-    ['another stream', `"stream_id":"b","stream_id":"a"`],
+    ['given twice', `"stream_id":"b","stream_id":"a"`],
     ['a list', `"stream_id":["a"]`],
-    ['a number behind which a text stands', `"stream_id":1,"x":"a"`],
-    ['no text, which stands behind', `"stream_id":[],"a":"b"`],
+    ['a number followed by a string', `"stream_id":1,"x":"a"`],
+    ['a list followed by a string', `"stream_id":[],"a":"b"`],
     ['too long a name', `"stream_id":"${'a'.repeat(257)}"`],
-    ['no letters', `"stream_id":"a b"`],
+    ['with a space', `"stream_id":"a b"`],
     ['nothing', `"x":"stream_id","y":"a"`],
   ])('too deep, and its stream is %s', (_, members) => {
     expect(refusal(`{"x":${deep(64)},${members}}`)).toEqual({ ...invalid, param: undefined })
@@ -153,21 +153,21 @@ describe('refused', () => {
   test.each([
     ['early enough', 4_194_000, 'a.1'],
     ['too late', 4_195_000, undefined],
-  ])('too deep, and its stream comes %s', (_, bytes, stream) => {
+  ])('too deep, and its stream stands %s', (_, bytes, stream) => {
     const space = ' '.repeat(bytes)
     expect(refusal(`{"x":${deep(64)},${space}"stream_id":"a.1"}`)).toMatchObject({ stream })
   })
 
-  test('broken off, on its stream', () => {
+  test('an incomplete message: refused on its stream', () => {
     expect(refusal('{"type":"response.create","stream_id":"a","x":')).toEqual({ ...invalid, stream: 'a' })
   })
 
-  test('the longest name of a message that is too deep', () => {
+  test('a message that is too deep, with the longest stream name', () => {
     const name = 'a'.repeat(256)
     expect(refusal(`{"stream_id":"${name}","x":${deep(64)}}`)).toMatchObject({ stream: name })
   })
 
-  test('generate that is no boolean', () => {
+  test('generate that is not a boolean', () => {
     expect(refusal('{"type":"response.create","stream_id":"a","generate":1}')).toEqual({
       ...invalid,
       stream: 'a',
@@ -184,7 +184,7 @@ describe('refused', () => {
     })
   })
 
-  test('the longest stream_id is taken', () => {
+  test('the longest stream_id is accepted', () => {
     const stream = 'a'.repeat(256)
     expect(read(`{"type":"response.create","stream_id":"${stream}"}`)).toMatchObject({
       kind: 'create',
@@ -192,17 +192,17 @@ describe('refused', () => {
     })
   })
 
-  test('a type of a named stream is refused on that stream', () => {
+  test('an unknown type on a named stream is refused on that stream', () => {
     expect(refusal('{"type":"x","stream_id":"a"}')).toEqual({ ...invalid, stream: 'a' })
   })
 
-  test('a steer that is too large to be told back', () => {
+  test('a steer that is too large to be returned', () => {
     const text = `{"type":"response.steer","input":"${'x'.repeat(1_048_576)}"}`
     expect(refusal(text)).toMatchObject({ code: 'request_too_large', status: 413 })
   })
 })
 
-test('no bytes make it throw, and every error is ours', () => {
+test('any bytes give a result or a GatewayError', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
       const frame = readFrame(Buffer.from(bytes), LIMITS)

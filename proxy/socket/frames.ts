@@ -29,15 +29,15 @@ export type ClientFrame =
   | { kind: 'ignored' }
   | { kind: 'refused'; stream: StreamName; error: GatewayError }
 
-/** Keys of the message that are no part of the request; `stream` means nothing on a socket, which always streams. */
+/** Keys of the message that are not part of the request. `stream` has no effect on a socket, which always streams. */
 const OWN_KEYS: ReadonlySet<string> = new Set(['type', 'stream_id', 'generate', 'stream'])
 const STREAM_NAME = /^[A-Za-z0-9_.-]{1,256}$/
 /** The longest name with its quotes. */
 const MAX_QUOTED = 258
 const STREAM_KEY = 'stream_id'
-/** How far the name is looked for in a message that is not parsed: to look costs more than to refuse. */
+/** How far an unparsed message is searched for the name: searching costs more than refusing. */
 const MAX_SEARCHED_BYTES = 4 * 1_048_576
-/** The input of a steer goes back to its sender. */
+/** The answer to a steer returns its input. */
 const MAX_STEER_BYTES = 1_048_576
 
 /** Reads a text message, valid UTF-8; never throws. */
@@ -46,8 +46,8 @@ export function readFrame(bytes: Buffer, limits: JsonLimits): ClientFrame {
   try {
     frame = parseJsonObject(bytes, limits, OWN_KEYS)
   } catch (error) {
-    const told = ofFrame(GatewayError.from(error), tooMuch(bytes, limits) ? undefined : 'type')
-    return { kind: 'refused', stream: findStream(bytes), error: told }
+    const refusal = ofFrame(GatewayError.from(error), tooMuch(bytes, limits) ? undefined : 'type')
+    return { kind: 'refused', stream: findStream(bytes), error: refusal }
   }
   let stream: StreamName
   try {

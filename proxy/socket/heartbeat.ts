@@ -1,4 +1,4 @@
-/** Detects a client that is gone although its connection was never closed. */
+/** Detects a client that disappeared without closing its connection. */
 import type { WebSocket } from 'ws'
 
 interface HeartbeatOptions {
@@ -15,17 +15,17 @@ interface HeartbeatOptions {
 /** The returned function stops it. */
 export function startHeartbeat(ws: WebSocket, options: HeartbeatOptions): () => void {
   const { pingMs, pongMs, bytesRead, isPaused, dead } = options
-  let heard = 0
+  let received = 0
   let deadline: NodeJS.Timeout | undefined
   const beat = setInterval(() => {
     // A ping waits behind unread messages; stall.ts detects a client that does not read those.
     if (ws.bufferedAmount > 0 || deadline !== undefined) return
-    heard = bytesRead()
+    received = bytesRead()
     // Also while reading is paused: a reset connection shows only when something is sent.
     ws.ping()
     deadline = setTimeout(() => {
       deadline = undefined
-      if (!isPaused() && bytesRead() === heard) dead()
+      if (!isPaused() && bytesRead() === received) dead()
     }, pongMs)
     deadline.unref()
   }, pingMs)

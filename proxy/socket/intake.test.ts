@@ -22,7 +22,7 @@ function intake(pool = new IntakePool(1_000_000)) {
   return { one, state, onTimeout, cutOff, come, pool }
 }
 
-test('what came since the last message is held, a little is not', () => {
+test('bytes since the last message are held, except a few', () => {
   const { one, come, pool } = intake()
   come(4_096)
   expect(pool.used).toBe(0)
@@ -38,7 +38,7 @@ test('what came since the last message is held, a little is not', () => {
   expect(pool.used).toBe(0)
 })
 
-test('control frames begin no message, and are held like what stands between them', () => {
+test('control frames start no message, but their bytes count as held', () => {
   const { one, come, onTimeout, pool } = intake()
   for (let n = 0; n < 100; n++) {
     one.control(0)
@@ -53,7 +53,7 @@ test('control frames begin no message, and are held like what stands between the
   expect(pool.used).toBe(0)
 })
 
-test('the time of a message runs from its beginning, whatever comes of it', () => {
+test('the time of a message runs from its first byte, whatever follows', () => {
   const { come, onTimeout } = intake()
   come(5_000)
   vi.advanceTimersByTime(60)
@@ -64,7 +64,7 @@ test('the time of a message runs from its beginning, whatever comes of it', () =
   expect(onTimeout).toHaveBeenCalledTimes(1)
 })
 
-test('a message that is complete has no time, and the next has its own', () => {
+test('a complete message stops the time, and the next one restarts it', () => {
   const { one, come, onTimeout } = intake()
   come(5_000)
   vi.advanceTimersByTime(90)
@@ -76,7 +76,7 @@ test('a message that is complete has no time, and the next has its own', () => {
   expect(onTimeout).toHaveBeenCalledTimes(1)
 })
 
-test('a client that is not read is given more time', () => {
+test('a client that the gateway does not read gets more time', () => {
   const { state, come, onTimeout } = intake()
   come(5_000)
   state.isPaused = true
@@ -87,7 +87,7 @@ test('a client that is not read is given more time', () => {
   expect(onTimeout).toHaveBeenCalledTimes(1)
 })
 
-test('the one that holds most is cut off, and holds nothing', () => {
+test('the connection that holds most is cut off and then holds nothing', () => {
   const pool = new IntakePool(30_000)
   const [a, b, c] = [intake(pool), intake(pool), intake(pool)]
   a.come(10_000)

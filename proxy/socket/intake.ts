@@ -108,7 +108,7 @@ export class Intake implements Holder {
   #startClock(): NodeJS.Timeout {
     const { messageMs, isPaused, onTimeout } = this.#options
     return setTimeout(() => {
-      // The rest of the message may wait in our own queue.
+      // The rest of the message may wait in the gateway's own queue.
       if (isPaused()) this.#clock = this.#startClock()
       else onTimeout()
     }, messageMs).unref()

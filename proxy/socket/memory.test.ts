@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type MemoryLimits, MemoryPool, SocketMemory } from './memory.ts'
 
-/** What an item of this many ASCII characters counts. */
+/** The size that is counted for an item of this many ASCII characters. */
 const size = (characters: number) => characters + 64
 
 function memory(limits: Partial<MemoryLimits> = {}, pool = new MemoryPool(Infinity)) {
   return new SocketMemory({ maxAnswers: 64, maxBytes: Infinity, ...limits }, pool)
 }
 
-test('a conversation is all that was said up to an answer', () => {
+test('a conversation contains all items up to an answer', () => {
   const m = memory()
   m.of('a').remember('r1', undefined, ['"1"', '"2"'])
   m.of('a').remember('r2', 'r1', ['"3"'])
@@ -23,7 +23,7 @@ test('a conversation is all that was said up to an answer', () => {
   ])
 })
 
-test('what several answers share counts once, and goes with the last of them', () => {
+test('items shared by several answers count once, and are dropped with the last of these answers', () => {
   const m = memory()
   m.of('a').remember('r1', undefined, ['x'.repeat(100)])
   m.of('a').remember('r2', 'r1', ['yy'])
@@ -38,13 +38,13 @@ test('what several answers share counts once, and goes with the last of them', (
   expect([m.bytes, m.answers]).toEqual([0, 0])
 })
 
-test('an answer without the beginning of its conversation is not remembered', () => {
+test('an answer whose conversation is incomplete is not remembered', () => {
   const m = memory()
   m.of('a').remember('r2', 'r1', ['x'])
   expect([m.of('a').history('r2'), m.bytes]).toEqual([undefined, 0])
 })
 
-test('what a call goes on from stays with it', () => {
+test('a call keeps the conversation that it continues', () => {
   const m = memory()
   m.of('a').remember('r1', undefined, ['x'])
   const call = m.of('b')
@@ -55,7 +55,7 @@ test('what a call goes on from stays with it', () => {
   expect(m.bytes).toBe(2 * size(1))
 })
 
-test('an upstream that gives all its answers one id', () => {
+test('of answers with the same id, the newest counts', () => {
   const m = memory()
   m.of('a').remember('same', undefined, ['x'])
   const call = m.of('a')
@@ -64,7 +64,7 @@ test('an upstream that gives all its answers one id', () => {
   expect([m.of('a').history('same'), m.answers, m.bytes]).toEqual([['x', 'y'], 1, 2 * size(1)])
 })
 
-test('a call that is still at work when the connection closes remembers nothing', () => {
+test('a call that ends after the connection is not remembered', () => {
   const pool = new MemoryPool(Infinity)
   const m = memory({}, pool)
   m.of('a').remember('r1', undefined, ['x'])
@@ -77,7 +77,7 @@ test('a call that is still at work when the connection closes remembers nothing'
 })
 
 describe('a call that failed', () => {
-  test('has its stream forget the answer that it went on from', () => {
+  test('makes its stream forget the answer that it continued', () => {
     const m = memory()
     m.of('a').remember('r1', undefined, ['x'])
     m.failed('b', 'r1')
@@ -90,7 +90,7 @@ describe('a call that failed', () => {
 })
 
 describe('bounds', () => {
-  test('the oldest goes, but the newest of a stream only after all others', () => {
+  test('the oldest is dropped first, the newest of each stream last', () => {
     const m = memory({ maxAnswers: 2 })
     m.of('a').remember('a1', undefined, ['x'])
     m.of('b').remember('b1', undefined, ['x'])
@@ -101,7 +101,7 @@ describe('bounds', () => {
     expect(['a1', 'b2', 'c1'].map((id) => history(id) !== undefined)).toEqual([false, true, true])
   })
 
-  test('a conversation that alone is too large is not remembered at all', () => {
+  test('a conversation that is too large by itself is not remembered', () => {
     const m = memory({ maxBytes: size(10) })
     m.of('a').remember('r1', undefined, ['x'.repeat(10)])
     expect(m.answers).toBe(1)
@@ -109,13 +109,13 @@ describe('bounds', () => {
     expect([m.answers, m.bytes]).toEqual([0, 0])
   })
 
-  test('bytes are those of UTF-8', () => {
+  test('sizes are in bytes of UTF-8', () => {
     const m = memory()
     m.of('a').remember('r1', undefined, ['日本'])
     expect(m.bytes).toBe(size(6))
   })
 
-  test('of all connections the one that has most gives way', () => {
+  test('the connection that holds most is the first to forget', () => {
     const pool = new MemoryPool(3 * size(10))
     const [one, two] = [memory({}, pool), memory({}, pool)]
     one.of('a').remember('r1', undefined, ['x'.repeat(10)])
@@ -131,7 +131,7 @@ describe('bounds', () => {
   })
 })
 
-test('whatever happens, what is found is whole, and no more than the bounds is kept', () => {
+test('any sequence of steps finds whole conversations only, and stays within the bounds', () => {
   const id = fc.constantFrom('r0', 'r1', 'r2', 'r3', 'r4', 'r5', 'r6', 'r7')
   const stream = fc.constantFrom(undefined, 'a', 'b')
   const step = fc.oneof(
@@ -152,8 +152,8 @@ test('whatever happens, what is found is whole, and no more than the bounds is k
       (steps, maxAnswers, maxBytes) => {
         const pool = new MemoryPool(1_500)
         const m = memory({ maxAnswers, maxBytes }, pool)
-        /** What each answer's conversation is; an id that is used again has a new one. */
-        const said = new Map<string, string[]>()
+        /** The conversation of each answer; an answer with a reused id replaces it. */
+        const conversations = new Map<string, string[]>()
         for (const [n, step] of steps.entries()) {
           if ('failed' in step) m.failed(step.stream, step.failed)
           else {
@@ -163,13 +163,13 @@ test('whatever happens, what is found is whole, and no more than the bounds is k
             if (parent !== undefined && step.read) call.history(parent)
             const item = `${n}${'x'.repeat(step.item)}`
             call.remember(step.id, parent, [item])
-            if (before !== undefined) said.set(step.id, [...before, item])
+            if (before !== undefined) conversations.set(step.id, [...before, item])
           }
           expect(m.answers).toBeLessThanOrEqual(maxAnswers)
           expect(m.bytes).toBeLessThanOrEqual(Math.min(maxBytes, 1_500))
           expect(pool.used).toBe(m.bytes)
           const items = new Set<string>()
-          for (const [known, conversation] of said) {
+          for (const [known, conversation] of conversations) {
             const found = m.of('z').history(known)
             if (found === undefined) continue
             expect(found).toEqual(conversation)

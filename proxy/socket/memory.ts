@@ -28,7 +28,7 @@ interface Answer {
   exchange: Exchange
 }
 
-/** Bytes that an item takes beside its text. */
+/** Bytes that an item takes besides its text. */
 const ITEM_BYTES = 64
 
 export class SocketMemory implements Holder {

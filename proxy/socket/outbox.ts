@@ -48,7 +48,7 @@ export class Outbox {
     this.#look()
   }
 
-  /** Calls `resume` once when the client has caught up, or is gone. */
+  /** Calls `resume` once when the client has caught up or left. */
   wait(resume: () => void): void {
     this.#waiting.push(resume)
   }

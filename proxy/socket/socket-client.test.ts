@@ -4,7 +4,7 @@ import { Outbox } from './outbox.ts'
 import { SocketClient } from './socket-client.ts'
 import { sse } from './testing.ts'
 
-/** A socket that takes what it is sent when the test says so. */
+/** A socket whose writes complete when the test says so. */
 function slowSocket() {
   const texts: string[] = []
   const unsent: { bytes: number; taken: () => void }[] = []
@@ -22,7 +22,7 @@ function slowSocket() {
     taken?.()
   }
   const events = { changed: vi.fn(), overrun: vi.fn() }
-  // Of a WebSocket the outbox knows no more than this.
+  // The outbox uses only these members of a WebSocket.
   const outbox = new Outbox(ws as never, { highWaterBytes: 100, maxUnsentBytes: 1_000 }, events)
   return { ws, texts, take, outbox, events }
 }
@@ -35,7 +35,7 @@ function clientOf(outbox: Outbox, name?: string) {
 const LARGE = sse({ type: 'x', delta: 'y'.repeat(100) })
 const types = (texts: string[]) => texts.map((text) => JSON.parse(text).type)
 
-test('it opens with the first event, and a failure before has a status', () => {
+test('it opens with the first event; a failure before that has a status', () => {
   const { outbox, texts } = slowSocket()
   const { client, stream } = clientOf(outbox)
   expect([client.opened, client.status, stream.opened]).toEqual([false, 0, false])
@@ -47,13 +47,13 @@ test('it opens with the first event, and a failure before has a status', () => {
   expect(JSON.parse(texts[1] ?? '')).toMatchObject({ type: 'error', status: 502, stream_id: 'a' })
 })
 
-test('an event that tells of an error makes it a failure', () => {
+test('an error event makes it a failure', () => {
   const { client, stream } = clientOf(slowSocket().outbox)
   stream.end(sse({ type: 'error', code: 'overloaded', message: 'm' }))
   expect(client.failed).toBe(true)
 })
 
-test('a client that is behind is waited for, once for each time', async () => {
+test('it waits for a client that falls behind, once each time', async () => {
   const { outbox, texts, take } = slowSocket()
   const { client, stream } = clientOf(outbox)
   const drained = vi.fn()
@@ -89,7 +89,7 @@ test('one write of many events is sent as the client reads', () => {
   expect(drained).toHaveBeenCalledTimes(1)
 })
 
-test('what waits goes first, even when there is room again before it is told so', () => {
+test('waiting messages are sent first, even if there is room again before the drain is reported', () => {
   const { ws, outbox, texts, take } = slowSocket()
   const { stream } = clientOf(outbox)
   stream.write(Buffer.concat([LARGE, sse({ type: 'a' })]))
@@ -99,7 +99,7 @@ test('what waits goes first, even when there is room again before it is told so'
   expect(types(texts)).toEqual(['x', 'a', 'b'])
 })
 
-test('streams that wait take turns', () => {
+test('waiting streams take turns', () => {
   const { outbox, texts, take } = slowSocket()
   const [a, b] = [clientOf(outbox, 'a').stream, clientOf(outbox, 'b').stream]
   a.write(Buffer.concat([LARGE, LARGE, LARGE]))
@@ -108,7 +108,7 @@ test('streams that wait take turns', () => {
   expect(texts.map((text) => JSON.parse(text).stream_id)).toEqual(['a', 'a', 'b', 'a', 'b'])
 })
 
-test('with the socket all waiting ends, and nothing more is sent', async () => {
+test('when the socket closes all waiting ends, and nothing more is sent', async () => {
   const { outbox, texts } = slowSocket()
   const { client, stream } = clientOf(outbox)
   const drained = vi.fn()
@@ -121,7 +121,7 @@ test('with the socket all waiting ends, and nothing more is sent', async () => {
   expect([texts.length, drained.mock.calls.length]).toEqual([1, 0])
 })
 
-test('the socket hears when its client falls behind and when it catches up', () => {
+test('the socket is notified when its client falls behind and when it catches up', () => {
   const { outbox, take, events } = slowSocket()
   outbox.send('x'.repeat(99))
   expect(events.changed).not.toHaveBeenCalled()
@@ -132,7 +132,7 @@ test('the socket hears when its client falls behind and when it catches up', () 
   expect(events.changed).toHaveBeenCalledTimes(2)
 })
 
-test('what cannot wait ends the socket at last', () => {
+test('too many messages that cannot wait close the socket', () => {
   const { outbox, texts, events } = slowSocket()
   outbox.send('x'.repeat(1_000))
   outbox.send('x')
@@ -141,6 +141,6 @@ test('what cannot wait ends the socket at last', () => {
   expect([texts.length, events.overrun.mock.calls.length]).toEqual([2, 1])
 })
 
-test('there are no whole answers on a socket', () => {
+test('a whole answer is not possible on a socket', () => {
   expect(() => clientOf(slowSocket().outbox).client.whole()).toThrow(TypeError)
 })

@@ -18,7 +18,7 @@ export class SocketClient implements ClientSide {
   /** The call was answered with an error. */
   failed = false
 
-  /** `stalled` tells whether the socket was cut off because the client did not read. */
+  /** `stalled` returns true if the socket was cut off because the client did not read. */
   constructor(outbox: Outbox, stream: StreamName, stalled: () => boolean) {
     this.#outbox = outbox
     this.#stream = stream

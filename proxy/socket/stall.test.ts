@@ -14,13 +14,13 @@ function watched() {
   return { ws, socket, stalled, stop }
 }
 
-test('nothing unsent is no stall, however long', () => {
+test('a socket with nothing unsent never stalls', () => {
   const { stalled } = watched()
   vi.advanceTimersByTime(10_000)
   expect(stalled).not.toHaveBeenCalled()
 })
 
-test('what stays unsent is one, after its time', () => {
+test('unsent bytes are a stall after the time-out', () => {
   const { ws, stalled } = watched()
   vi.advanceTimersByTime(150)
   ws.bufferedAmount = 10
@@ -31,8 +31,8 @@ test('what stays unsent is one, after its time', () => {
 })
 
 test.each<[string, (socket: { bytesWritten: number; _handle: { writeQueueSize: number } }) => void]>([
-  ['a part of a message that went', (socket) => void socket._handle.writeQueueSize--],
-  ['a message that went', (socket) => void socket.bytesWritten++],
+  ['sending a part of a message', (socket) => void socket._handle.writeQueueSize--],
+  ['sending a message', (socket) => void socket.bytesWritten++],
 ])('%s is progress', (_, go) => {
   const { ws, socket, stalled } = watched()
   ws.bufferedAmount = 10
@@ -43,7 +43,7 @@ test.each<[string, (socket: { bytesWritten: number; _handle: { writeQueueSize: n
   expect(stalled).not.toHaveBeenCalled()
 })
 
-test('more that is written behind it is none', () => {
+test('writing more is not progress', () => {
   const { ws, socket, stalled } = watched()
   ws.bufferedAmount = 10
   for (let n = 0; n < 5; n++) {
@@ -54,7 +54,7 @@ test('more that is written behind it is none', () => {
   expect(stalled).toHaveBeenCalled()
 })
 
-test('after its end nothing is watched', () => {
+test('a stopped watch reports nothing', () => {
   const { ws, stalled, stop } = watched()
   ws.bufferedAmount = 10
   stop()

@@ -23,13 +23,13 @@ function scripted(limits: Partial<StreamLimits> = {}) {
   const end = async (id: number) => {
     running.get(id)?.()
     running.delete(id)
-    // The end of a call is heard of within the turn.
+    // The end of a call is reported within the same turn.
     await new Promise(setImmediate)
   }
   return { streams, begun, running, end, ids: () => begun.map(({ id }) => id) }
 }
 
-test('calls of a stream run one after the other, streams side by side', async () => {
+test('calls of a stream run one after the other, streams in parallel', async () => {
   const { streams, ids, end } = scripted()
   streams.add({ id: 1, stream: undefined, bytes: 1 })
   streams.add({ id: 2, stream: undefined, bytes: 1 })
@@ -39,12 +39,12 @@ test('calls of a stream run one after the other, streams side by side', async ()
   expect(ids()).toEqual([1, 3, 2])
 })
 
-test('beyond the places, streams wait their turn', async () => {
+test('when all places are taken, streams wait their turn', async () => {
   const { streams, ids, end } = scripted({ maxRunning: 2 })
   for (const [id, stream] of ['a', 'b', 'c', 'd', 'a'].entries()) streams.add({ id, stream, bytes: 1 })
   expect(ids()).toEqual([0, 1])
   await end(0)
-  // c was there before the second call of a could run.
+  // c was waiting before the second call of a could run.
   expect(ids()).toEqual([0, 1, 2])
   await end(2)
   await end(1)
@@ -52,7 +52,7 @@ test('beyond the places, streams wait their turn', async () => {
 })
 
 describe('full', () => {
-  test('by the number of calls that wait', async () => {
+  test('by the number of waiting calls', async () => {
     const { streams, end } = scripted({ maxWaiting: 2 })
     for (const id of [1, 2]) streams.add({ id, stream: 'a', bytes: 1 })
     expect(streams.full).toBe(false)
@@ -62,7 +62,7 @@ describe('full', () => {
     expect(streams.full).toBe(false)
   })
 
-  test('by the bytes of all calls that have not ended', async () => {
+  test('by the bytes of all unfinished calls', async () => {
     const { streams, end } = scripted({ maxBytes: 10 })
     streams.add({ id: 1, stream: 'a', bytes: 10 })
     expect(streams.full).toBe(false)
@@ -73,13 +73,13 @@ describe('full', () => {
   })
 })
 
-test('a name counts once, and the stream without one not at all', () => {
+test('a name counts once, and the unnamed stream does not count', () => {
   const { streams } = scripted({ maxNames: 2 })
   for (const stream of ['a', 'a', undefined, 'b']) streams.add({ id: 0, stream, bytes: 0 })
   expect(['a', 'b', undefined, 'c'].map((name) => streams.admits(name))).toEqual([true, true, true, false])
 })
 
-test('whatever the order of events, calls of a stream run in their order, each once, and no more than there are places', async () => {
+test('in any order of events, each call runs once, in the order of its stream, and within the places', async () => {
   const step = fc.oneof(
     { weight: 5, arbitrary: fc.record({ add: fc.constantFrom(undefined, 'a', 'b', 'c', 'd', 'e') }) },
     { weight: 5, arbitrary: fc.record({ end: fc.nat() }) },
@@ -98,7 +98,7 @@ test('whatever the order of events, calls of a stream run in their order, each o
           const now = busy()
           expect(now.length).toBeLessThanOrEqual(maxRunning)
           expect(new Set(now.map(({ stream }) => stream)).size).toBe(now.length)
-          // No place is left free while a stream could use it.
+          // No place stays free while a stream could use it.
           const seen = new Set(begun.map(({ id }) => id))
           const due = added.filter(
             ({ id, stream }) => !seen.has(id) && !dropped.has(id) && !now.some((b) => b.stream === stream),

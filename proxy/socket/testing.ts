@@ -12,7 +12,7 @@ import { Sockets } from './sockets.ts'
 
 const MINUTE = 60_000
 
-/** So patient that only what a test asks for ends a connection. */
+/** Long time-outs, so that a connection ends only when a test makes it end. */
 export const TEST_LIMITS: SocketLimits = {
   ...FIXED_LIMITS,
   maxHeldBytes: 512 * 1_048_576,
@@ -51,11 +51,11 @@ export interface TestSockets {
   refused: GatewayError[]
   clock: { now: number }
   pool: MemoryPool
-  /** Its abort takes back the key that opened the sockets. */
+  /** Aborting it revokes the key that opened the sockets. */
   key: AbortController
 }
 
-/** Every request that asks for it is upgraded. */
+/** Upgrades every request with an `Upgrade` header. */
 export async function socketServer(
   serve: (call: Call, body: Record<string, unknown>) => Promise<void> | void,
   limits: Partial<SocketLimits> = {},
@@ -135,7 +135,7 @@ export const completed = (id: string) => ({ type: 'response.completed', response
 
 export const until = (condition: () => boolean) => vi.waitUntil(condition, { timeout: 10_000, interval: 2 })
 
-/** Calls wait for the test, and end with their control. */
+/** Calls wait for the test, and end when their control is aborted. */
 export function patient() {
   const waiting: { call: Call; body: Record<string, unknown>; end: () => void }[] = []
   const serve = (call: Call, body: Record<string, unknown>) =>

@@ -43,7 +43,7 @@ function keyChange(record: KeyRecord): Partial<Publication> {
   return { keys: { put: new Map([['hash', record]]), remove: [] } }
 }
 
-/** Moved by tests that look at ages. */
+/** Tests of ages move it. */
 let time = 0
 
 function follow(config: ConfigStore = store) {
@@ -69,13 +69,13 @@ function serves(follower: TableFollower, model: string): boolean {
   return follower.table.match('default', model) !== undefined
 }
 
-/** What the follower says of itself to the store. */
+/** The heartbeats in the store. */
 async function beaten(): Promise<number | undefined> {
   return (await store.heartbeats(60_000)).find(({ proxy }) => proxy === 'proxy-1')?.generation
 }
 
 describe('start', () => {
-  test('takes the table that is there, says so, and is ready', async () => {
+  test('applies the stored table, reports it, and is ready', async () => {
     await publish({ table: tableOf('a') })
     const { follower, swaps } = follow()
     expect(follower.caughtUp).toBe(false)
@@ -83,7 +83,7 @@ describe('start', () => {
     expect([follower.caughtUp, serves(follower, 'a'), swaps, await beaten()]).toEqual([true, true, [1], 1])
   })
 
-  test('without a table it is not ready and tells nobody that it lives, until there is one', async () => {
+  test('without a table it is not ready and sends no heartbeat until there is one', async () => {
     const { follower } = follow()
     await follower.start()
     expect([follower.caughtUp, await beaten()]).toEqual([false, undefined])
@@ -92,7 +92,7 @@ describe('start', () => {
     expect([follower.caughtUp, serves(follower, 'a')]).toEqual([true, true])
   })
 
-  test('what is published while it starts is not missed', async () => {
+  test('does not miss a publication during its start', async () => {
     await publish({ table: tableOf('a') })
     const { follower } = follow({
       ...store,
@@ -109,7 +109,7 @@ describe('start', () => {
 })
 
 describe('a change', () => {
-  test('of the table swaps it whole', async () => {
+  test('of the table replaces it as a whole', async () => {
     await publish({ table: tableOf('a') })
     const { follower, swaps } = follow()
     await follower.start()
@@ -120,7 +120,7 @@ describe('a change', () => {
     expect(before.match('default', 'a')).toBeDefined()
   })
 
-  test('of a key is in force before the follower says so; the table stays', async () => {
+  test('of a key is in force before the follower reports it; the table stays', async () => {
     await publish({ table: tableOf('a'), ...keyChange(key) })
     const { follower, swaps } = follow()
     await follower.start()
@@ -150,7 +150,7 @@ describe('a change', () => {
     reading.resolve(undefined)
   })
 
-  test('of an account is in force, and of others nothing is read again', async () => {
+  test('of an account is in force, and other accounts are not read again', async () => {
     const account = { version: 1 as const, id: 'a', namespace: 'default', name: 'team' }
     const record = { ...account, disabled: false, enforced: true, overdraft: 0 }
     const put = (changes: object) => ({ put: new Map([['a', { ...record, ...changes }]]), remove: [] })
@@ -166,7 +166,7 @@ describe('a change', () => {
   })
 })
 
-/** A store whose announcements and tables the test writes itself. */
+/** A store whose announcements and tables the test controls. */
 function scripted() {
   let listener: (change: Change | Gap) => void = () => undefined
   const table = vi.fn(store.table)
@@ -197,7 +197,7 @@ test('after a gap everything is read again', async () => {
   expect((await follower.key('hash'))?.disabled).toBe(true)
 })
 
-test('what is published while everything is read again is not said to be in force before it was heard of', async () => {
+test('a publication during a full read is not reported as in force before its announcement', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
   await publish({ table: tableOf('a'), ...keyChange(key) })
   const { config, table, announce, gap } = scripted()
@@ -246,12 +246,12 @@ describe('a table that goes back', () => {
     await vi.waitFor(() => expect([...swaps.slice(1), ...alarms]).toHaveLength(1))
     expect([serves(follower, 'b'), serves(follower, 'a')]).toEqual([taken, !taken])
     expect(alarms).toEqual(taken ? [] : ['table'])
-    // Nothing is said to be in force that is not.
+    // Only a generation that is in force may be reported.
     await vi.waitFor(async () => expect(await beaten()).toBe(taken ? offered.generation : 5))
   })
 })
 
-/** Announcements and answers of one store until `use` puts another in its place, which is not announced. */
+/** Forwards to one store until `use` replaces it by another, without an announcement. */
 function replaceable() {
   let inner = store
   const listeners = new Set<(change: Change | Gap) => void>()
@@ -286,7 +286,7 @@ function replaceable() {
   }
 }
 
-/** As the controller fills it again, from its own memory. */
+/** Refills the store as the controller does, from its own memory. */
 async function refill(other: ConfigStore, changes: Partial<Publication>): Promise<void> {
   const epoch = await other.newEpoch(1)
   const reply = await other.publish({ epoch, generation: 100, keys: NONE, accounts: NONE, ...changes })
@@ -298,7 +298,7 @@ describe('a store that was emptied', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] }),
   )
 
-  test('takes no table and no key away, says nothing of other keys, and counts again once it is full', async () => {
+  test('removes no table and no key, gives no answer for other keys, and counts again once it is refilled', async () => {
     await publish({ table: tableOf('a'), ...keyChange(key) })
     const { config, use, gap } = replaceable()
     const { follower, alarms, failures } = follow(config)
@@ -308,7 +308,7 @@ describe('a store that was emptied', () => {
 
     const emptied = createEmbeddedStore().config
     use(emptied)
-    // Before anybody has noticed.
+    // Before the follower has noticed.
     await expect(follower.key('another')).rejects.toBeInstanceOf(StoreUnavailable)
     gap()
     await vi.advanceTimersByTimeAsync(3_000)
@@ -347,7 +347,7 @@ describe('a store that was emptied', () => {
     expect(await follower.key('unknown')).toBeUndefined()
   })
 
-  test('and filled at once is noticed by its position alone', async () => {
+  test('and refilled at once is noticed by its position alone', async () => {
     await publish({ table: tableOf('a'), ...keyChange(key) })
     const { config, use } = replaceable()
     const { follower } = follow(config)
@@ -356,12 +356,12 @@ describe('a store that was emptied', () => {
     const other = createEmbeddedStore().config
     await refill(other, { table: tableOf('b') })
     use(other)
-    // A key that was never asked for is looked up in what is there now, not refused for what is not.
+    // A key that was never looked up is looked up in the new store, not refused because the old one lacked it.
     expect(await follower.key('unknown')).toBeUndefined()
     expect([serves(follower, 'b'), await follower.key('hash')]).toEqual([true, undefined])
   })
 
-  test('or restored from an older copy gives no key back that was taken', async () => {
+  test('or restored from an older copy does not bring back a revoked key', async () => {
     await publish({ table: tableOf('a'), ...keyChange(key) })
     const copy = createEmbeddedStore().config
     await copy.newEpoch()
@@ -393,7 +393,7 @@ describe('without any announcement', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] }),
   )
 
-  test('a publication is noticed by the answers to heartbeats', async () => {
+  test('a publication is noticed from the answers to heartbeats', async () => {
     await publish({ table: tableOf('a'), ...keyChange(key) })
     const { config } = scripted()
     const { follower } = follow(config)
@@ -406,7 +406,7 @@ describe('without any announcement', () => {
     expect(await beaten()).toBe(2)
   })
 
-  test('a new leader that has nothing to publish makes nothing be read again', async () => {
+  test('a new leader with nothing to publish causes no reads', async () => {
     await publish({ table: tableOf('a'), ...keyChange(key) })
     const reads = vi.spyOn(store, 'key')
     const { follower, swaps } = follow()
@@ -424,7 +424,7 @@ describe('a table that does not open', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] }),
   )
 
-  test('leaves the last good one, is tried again, and says nothing of the keys', async () => {
+  test('leaves the last good one in force, is read again, and does not affect keys', async () => {
     await publish({ table: tableOf('a'), ...keyChange(key) })
     const { config, table, announce } = scripted()
     const reads = vi.spyOn(config, 'key')
@@ -434,7 +434,7 @@ describe('a table that does not open', () => {
     table.mockRejectedValue(new RecordUnreadable('does not open'))
     await publish({ table: tableOf('b') })
     announce({ generation: 2, table: true })
-    // Much longer than a record serves that nobody vouches for.
+    // Much longer than a record serves without confirmation.
     for (let i = 0; i < 10; i++) {
       time += MAX_AGE / 5
       await vi.advanceTimersByTimeAsync(1_000)
@@ -448,7 +448,7 @@ describe('a table that does not open', () => {
     expect([serves(follower, 'b'), await beaten()]).toEqual([true, 2])
   })
 
-  test('and one that is gone alone is no empty table', async () => {
+  test('a table that is missing alone does not count as empty', async () => {
     await publish({ table: tableOf('a') })
     const { config, table, gap } = scripted()
     const { follower, alarms } = follow(config)
@@ -460,7 +460,7 @@ describe('a table that does not open', () => {
   })
 })
 
-test('knowledge is as old as the last answer that vouched for it', async () => {
+test('the age of the knowledge counts from the last answer that confirmed it', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
   await publish({ table: tableOf('a'), ...keyChange(key) })
   const away = vi.fn(async () => {})
@@ -513,11 +513,11 @@ test('a flood of unknown keys costs the store a bounded number of look-ups, and 
   expect(new Set(flood)).toEqual(new Set([undefined]))
   expect(reads).toHaveBeenCalledTimes(2_000)
   expect(lists).toHaveBeenCalledOnce()
-  // Never asked for before, or made in the middle of it.
+  // Never looked up before, or created during the flood.
   expect(await follower.key('hash')).toEqual(key)
   await publish({ keys: { put: new Map([['young', key]]), remove: [] } })
   await vi.waitFor(async () => expect(await follower.key('young')).toEqual(key))
-  // As long as the list is there, nothing is asked at all, whatever room there is again.
+  // As long as the list is kept no key is looked up, even if the budget would allow it.
   time += 1_000
   reads.mockClear()
   for (let i = 0; i < 1_000; i++) await follower.key(`worse-${i}`)
@@ -525,7 +525,7 @@ test('a flood of unknown keys costs the store a bounded number of look-ups, and 
   expect(lists).toHaveBeenCalledOnce()
 })
 
-test('while the list is read nobody waits for it, within the bound, and what changes meanwhile is in it', async () => {
+test('while the list is read, callers within the bound do not wait, and changes meanwhile are in it', async () => {
   await publish({ table: tableOf('a'), ...keyChange(key) })
   const read = Promise.withResolvers<void>()
   const keyHashes = vi.fn(async () => {
@@ -549,7 +549,7 @@ test('while the list is read nobody waits for it, within the bound, and what cha
   expect(await young).toEqual(key)
 })
 
-test('keys that there are do not count', async () => {
+test('existing keys do not count towards the bound', async () => {
   const hashes = Array.from({ length: 1_000 }, (_, i) => `good-${i}`)
   const put = new Map(hashes.map((hash) => [hash, key]))
   await publish({ table: tableOf('a'), keys: { put, remove: [] } })
@@ -560,7 +560,7 @@ test('keys that there are do not count', async () => {
   expect(lists).not.toHaveBeenCalled()
 })
 
-test('in a store that is away a flood learns nothing, neither of keys that were looked up nor of the list', async () => {
+test('while the store is away a flood gets 503, for unknown keys and for those on the list', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
   await publish({ table: tableOf('a'), ...keyChange(key) })
   const beat = vi.fn(store.beat)
@@ -568,25 +568,25 @@ test('in a store that is away a flood learns nothing, neither of keys that were 
   await follower.start()
   const bad = Array.from({ length: 1_000 }, (_, i) => `bad-${i}`)
   await Promise.all([...bad, 'hash'].map((hash) => follower.key(hash)))
-  const told = async (hash: string) => {
+  const answerFor = async (hash: string) => {
     const answer = follower.key(hash).then(
       (found) => found ?? '401',
       (error: unknown) => (error instanceof StoreUnavailable ? '503' : error),
     )
     return answer
   }
-  expect(new Set(await Promise.all(bad.map(told)))).toEqual(new Set(['401']))
+  expect(new Set(await Promise.all(bad.map(answerFor)))).toEqual(new Set(['401']))
   beat.mockRejectedValue(new StoreUnavailable('away'))
   await vi.advanceTimersByTimeAsync(1_000)
   const never = bad.map((hash) => `never-${hash}`)
-  expect(new Set(await Promise.all([...bad, ...never].map(told)))).toEqual(new Set(['503']))
-  expect(await told('hash')).toEqual(key)
+  expect(new Set(await Promise.all([...bad, ...never].map(answerFor)))).toEqual(new Set(['503']))
+  expect(await answerFor('hash')).toEqual(key)
   beat.mockImplementation(store.beat)
   await vi.advanceTimersByTimeAsync(1_000)
-  expect(new Set(await Promise.all(bad.map(told)))).toEqual(new Set(['401']))
+  expect(new Set(await Promise.all(bad.map(answerFor)))).toEqual(new Set(['401']))
 })
 
-test('the list of all keys goes when a flood is over, and comes at most once a minute', async () => {
+test('the list of all keys is dropped after a flood and read at most once a minute', async () => {
   await publish({ table: tableOf('a'), ...keyChange(key) })
   const lists = vi.spyOn(store, 'keyHashes')
   const { follower } = follow()
@@ -607,7 +607,7 @@ test('the list of all keys goes when a flood is over, and comes at most once a m
   for (let i = 0; i <= 12; i++) expect(await follower.key(`other-${i}`)).toEqual(key)
 })
 
-test('in a store that was emptied a flood learns nothing either', async () => {
+test('after the store was emptied a flood gets 503 as well', async () => {
   await publish({ table: tableOf('a'), ...keyChange(key) })
   const { config, use } = replaceable()
   const { follower } = follow(config)
@@ -622,7 +622,7 @@ describe('a store that fails', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] }),
   )
 
-  test('the last good table stays until the store is back', async () => {
+  test('the last good table stays in force until the store is back', async () => {
     await publish({ table: tableOf('a') })
     const { config, table, announce } = scripted()
     const { follower, failures } = follow(config)
@@ -643,7 +643,7 @@ describe('a store that fails', () => {
     expect([serves(follower, 'b'), await beaten()]).toEqual([true, 2])
   })
 
-  test('nothing newer is said to be in force while an announced table is missing', async () => {
+  test('nothing newer is reported as in force while an announced table is missing', async () => {
     await publish({ table: tableOf('a'), ...keyChange(key) })
     const { config, table, announce } = scripted()
     const { follower } = follow(config)
@@ -663,7 +663,7 @@ describe('a store that fails', () => {
     expect([serves(follower, 'b'), await beaten()]).toEqual([true, 3])
   })
 
-  test('many failures are tried again once a second, not once each', async () => {
+  test('many failures lead to one retry a second, not to one for each', async () => {
     await publish({ table: tableOf('a') })
     const { config, table, announce } = scripted()
     const { follower } = follow(config)
@@ -676,7 +676,7 @@ describe('a store that fails', () => {
     expect(table).toHaveBeenCalledTimes(5)
   })
 
-  test('at the start: it is not ready, and then it is', async () => {
+  test('at the start it is not ready until the store is back', async () => {
     await publish({ table: tableOf('a') })
     const { config, table } = scripted()
     table.mockRejectedValueOnce(new StoreUnavailable('away'))
@@ -687,7 +687,7 @@ describe('a store that fails', () => {
     expect([follower.caughtUp, serves(follower, 'a')]).toEqual([true, true])
   })
 
-  test('a heartbeat that is lost is told and harms nothing', async () => {
+  test('a lost heartbeat is reported and does no harm', async () => {
     await publish({ table: tableOf('a') })
     const { config } = scripted()
     const beat = vi.fn(store.beat)
@@ -701,7 +701,7 @@ describe('a store that fails', () => {
   })
 })
 
-test('it says every second that it lives, and when it stops, that it does not', async () => {
+test('it sends a heartbeat every second, and removes it when it stops', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   await publish({ table: tableOf('a') })
   const beat = vi.spyOn(store, 'beat')
@@ -719,7 +719,7 @@ test('it says every second that it lives, and when it stops, that it does not', 
   expect(swaps).toEqual([1])
 })
 
-test('stopped while it begins to follow it leaves no listener behind', async () => {
+test('a stop during the start leaves no listener behind', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
   await publish({ table: tableOf('a') })
   const began = Promise.withResolvers<() => Promise<void>>()

@@ -13,7 +13,7 @@ import {
   StoreUnavailable,
 } from '../../store/contract.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { type Asked, Knowledge, newest } from './knowledge.ts'
+import { Knowledge, newest, type PositionQuery } from './knowledge.ts'
 import { Records } from './records.ts'
 import { RoutingTable } from './routing.ts'
 
@@ -62,7 +62,7 @@ export class TableFollower {
   #applied: Position = { epoch: 0, generation: 0 }
   #caughtUp = false
   #reachable = false
-  #toldBehind = false
+  #reportedBehind = false
   /** An announced table could not be read, so nothing newer than #applied is in force. */
   #tableMissing = false
   /** Changes are applied one after the other. */
@@ -70,7 +70,7 @@ export class TableFollower {
   /** The newest query for the position before everything is read again; set while that waits for its turn. */
   #position: Promise<void> | undefined
   /** A publication in the store whose announcement did not arrive. */
-  #unheard: { generation: number; asked: Asked; timer: NodeJS.Timeout } | undefined
+  #unannounced: { generation: number; query: PositionQuery; timer: NodeJS.Timeout } | undefined
   #unfollow: (() => Promise<void>) | undefined
   #retry: NodeJS.Timeout | undefined
   #stopped = false
@@ -120,7 +120,7 @@ export class TableFollower {
     return this.#now() - this.#knowledge.verifiedAt
   }
 
-  /** Rejects with StoreUnavailable or RecordUnreadable when the store cannot tell. */
+  /** Rejects with StoreUnavailable or RecordUnreadable if the store cannot answer. */
   async key(hash: string): Promise<KeyRecord | undefined> {
     if (!this.#caughtUp) throw new StoreUnavailable('no table has been read yet')
     return this.#records.key(hash)
@@ -146,7 +146,7 @@ export class TableFollower {
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#retry)
-    clearTimeout(this.#unheard?.timer)
+    clearTimeout(this.#unannounced?.timer)
     await this.#heartbeat.stop()
     // A queued read may still subscribe.
     await this.#queue
@@ -181,8 +181,8 @@ export class TableFollower {
     this.#records.changed(change)
     this.#knowledge.take(change)
     const { taken } = this.#knowledge
-    if (this.#unheard !== undefined && taken.generation >= this.#unheard.generation) {
-      this.#knowledge.verify(this.#unheard.asked)
+    if (this.#unannounced !== undefined && taken.generation >= this.#unannounced.generation) {
+      this.#knowledge.verify(this.#unannounced.query)
       this.#forgetUnheard()
     }
     if (change.keys.length > 0) this.#events.keysChanged(change.keys)
@@ -247,7 +247,7 @@ export class TableFollower {
     return true
   }
 
-  /** What is stored and does not open is no reason to doubt the records; a store that is away is. */
+  /** A stored table that does not open does not make records doubtful; a store that is away does. */
   #failed(error: unknown): void {
     this.#tableMissing = true
     if (error instanceof RecordUnreadable) this.#events.unreadable('table', error)
@@ -265,12 +265,12 @@ export class TableFollower {
 
   /** The position of the store: reads from now on are at least as new. Rejects with StoreUnavailable. */
   async #askPosition(): Promise<void> {
-    const asked = this.#knowledge.ask()
+    const query = this.#knowledge.query()
     try {
       const position = await this.#store.position()
-      if (this.#hear(position, asked) === 'behind') return
+      if (this.#learn(position, query) === 'behind') return
       this.#knowledge.take(position)
-      this.#knowledge.verify(asked)
+      this.#knowledge.verify(query)
     } catch (error) {
       this.#knowledge.away()
       throw error
@@ -280,7 +280,7 @@ export class TableFollower {
   /** Sends a heartbeat; its answer shows whether a change was missed. */
   async #beat(): Promise<void> {
     if (!this.#caughtUp || this.#stopped) return
-    const asked = this.#knowledge.ask()
+    const query = this.#knowledge.query()
     try {
       const troubles = this.#troubles()
       const position = await this.#store.beat({
@@ -288,37 +288,38 @@ export class TableFollower {
         ...(troubles.length > 0 && { troubles }),
       })
       if (this.#stopped) return
-      const heard = this.#hear(position, asked)
-      if (heard === 'moved') this.readAgain()
-      else if (heard === 'ahead') this.#awaitChange(position, asked)
+      const difference = this.#learn(position, query)
+      if (difference === 'moved') this.readAgain()
+      else if (difference === 'ahead') this.#awaitChange(position, query)
       // A new leader had nothing to publish.
-      else if (heard === 'same' && this.#applied.generation === position.generation) this.#applied = position
+      else if (difference === 'same' && this.#applied.generation === position.generation)
+        this.#applied = position
     } catch (error) {
       this.#unreachable(error)
     }
   }
 
   /** Detects publications whose announcements were lost. */
-  #awaitChange({ generation }: Position, asked: Asked): void {
-    if (this.#unheard !== undefined || this.#knowledge.taken.generation >= generation) return
+  #awaitChange({ generation }: Position, query: PositionQuery): void {
+    if (this.#unannounced !== undefined || this.#knowledge.taken.generation >= generation) return
     const timer = setTimeout(() => {
       this.#forgetUnheard()
       this.readAgain()
     }, LAG_MS).unref()
-    this.#unheard = { generation, asked, timer }
+    this.#unannounced = { generation, query, timer }
   }
 
   #forgetUnheard(): void {
-    clearTimeout(this.#unheard?.timer)
-    this.#unheard = undefined
+    clearTimeout(this.#unannounced?.timer)
+    this.#unannounced = undefined
   }
 
-  #hear(position: Position, asked: Asked) {
+  #learn(position: Position, query: PositionQuery) {
     this.#reachable = true
-    const heard = this.#knowledge.hear(position, asked)
-    if (heard === 'behind' && this.#caughtUp && !this.#toldBehind) this.#events.behind()
-    this.#toldBehind = heard === 'behind'
-    return heard
+    const difference = this.#knowledge.learn(position, query)
+    if (difference === 'behind' && this.#caughtUp && !this.#reportedBehind) this.#events.behind()
+    this.#reportedBehind = difference === 'behind'
+    return difference
   }
 
   #unreachable(error: unknown): void {
@@ -329,10 +330,10 @@ export class TableFollower {
 
   /** See RecordSource. Absence in the store counts only when the store has everything that has been in force here. */
   async #isAbsent(): Promise<boolean> {
-    const asked = this.#knowledge.ask()
-    const heard = this.#hear(await this.#store.position(), asked)
-    if (heard === 'behind') throw new StoreUnavailable('the store holds less than is in force here')
-    if (heard !== 'moved') return true
+    const query = this.#knowledge.query()
+    const difference = this.#learn(await this.#store.position(), query)
+    if (difference === 'behind') throw new StoreUnavailable('the store holds less than is in force here')
+    if (difference !== 'moved') return true
     this.readAgain()
     await this.#queue
     return false

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../store/contract.ts'
 import { KeyDirectory } from './key-directory.ts'
 
-/** A directory whose list cannot be read for this reason. */
+/** A directory whose reads of the list fail with this error. */
 function without(list: unknown) {
   let now = 0
   const readAll = vi.fn(() => Promise.reject(list))
@@ -22,7 +22,7 @@ function without(list: unknown) {
   return { directory, readAll, failed, miss, pass: (ms: number) => (now += ms) }
 }
 
-test('a store that refuses the list is asked for it once a second, and keys are looked up as ever', async () => {
+test('if the store refuses the list, it is read again once a second, and keys are looked up as before', async () => {
   const { directory, readAll, failed, miss, pass } = without(new Error('NOPERM'))
   expect(await miss(5_000)).toBe(0)
   expect([readAll.mock.calls.length, failed.mock.calls.length]).toEqual([1, 1])
@@ -32,10 +32,10 @@ test('a store that refuses the list is asked for it once a second, and keys are 
   expect(readAll.mock.calls.length).toBe(2)
 })
 
-test('while the store is away what is beyond the bound cannot be told', async () => {
+test('while the store is away keys beyond the bound get no answer', async () => {
   const { readAll, failed, miss } = without(new StoreUnavailable('away'))
   const refused = await miss(5_000)
-  // Those within the bound are looked up, and it is their look-up that would say that the store is away.
+  // Keys within the bound are looked up: their look-ups would report that the store is away.
   expect(refused).toBe(3_000)
   expect([readAll.mock.calls.length, failed.mock.calls.length]).toEqual([1, 0])
 })

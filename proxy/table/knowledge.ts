@@ -13,7 +13,7 @@ export interface Stretch {
 export type Standing = 'current' | 'behind' | 'away'
 
 /** A query for the store's position, with the state at that time. */
-export interface Asked {
+export interface PositionQuery {
   at: number
   taken: Position
   stretch: Stretch
@@ -64,7 +64,7 @@ export class Knowledge {
     this.#settle('away')
   }
 
-  ask(): Asked {
+  query(): PositionQuery {
     return { at: this.#now(), taken: this.#taken, stretch: this.#stretch }
   }
 
@@ -72,22 +72,22 @@ export class Knowledge {
    * Takes the answer to a query. `moved`: another leader has published, and its publication must be read first; `ahead`: a
    * change is on its way.
    */
-  hear(position: Position, asked: Asked): 'same' | 'behind' | 'ahead' | 'moved' {
-    if (isBehind(position, asked.taken)) {
+  learn(position: Position, query: PositionQuery): 'same' | 'behind' | 'ahead' | 'moved' {
+    if (isBehind(position, query.taken)) {
       this.#settle('behind')
       return 'behind'
     }
     this.#settle('current')
-    if (position.generation !== asked.taken.generation)
-      return position.epoch === asked.taken.epoch ? 'ahead' : 'moved'
+    if (position.generation !== query.taken.generation)
+      return position.epoch === query.taken.epoch ? 'ahead' : 'moved'
     // A new leader had nothing to publish.
     if (this.#taken.generation === position.generation) this.#taken = position
-    this.verify(asked)
+    this.verify(query)
     return 'same'
   }
 
   /** Nothing newer had been published at the time of this query. */
-  verify({ at, stretch }: Asked): void {
+  verify({ at, stretch }: PositionQuery): void {
     stretch.until = at
     this.#verifiedAt = at
   }

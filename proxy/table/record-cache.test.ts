@@ -13,7 +13,7 @@ const UNREADABLE = new RecordUnreadable('does not open')
 
 /** A source whose fetches end when the test says so. */
 class Source implements RecordSource<Named> {
-  readonly asked: string[] = []
+  readonly fetched: string[] = []
   readonly open: PromiseWithResolvers<Named | undefined>[] = []
   readonly alarms: Error[] = []
   readonly maxAgeMs = MAX_AGE
@@ -31,7 +31,7 @@ class Source implements RecordSource<Named> {
   readonly unreadable = (error: Error) => void this.alarms.push(error)
 
   readonly fetch = (id: string): Promise<Named | undefined> => {
-    this.asked.push(id)
+    this.fetched.push(id)
     const fetch = Promise.withResolvers<Named | undefined>()
     this.open.push(fetch)
     return fetch.promise
@@ -53,11 +53,11 @@ beforeEach(() => {
   cache = new RecordCache(source)
 })
 
-/** Asks; the store answers with this name, or fails with this error. */
+/** Gets an id; the store answers with this name or fails with this error. */
 async function get(id: string, answer: string | undefined | Error): Promise<string | undefined> {
   const got = cache.get(id)
   got.catch(() => undefined)
-  // What it asks before it fetches has been answered by then.
+  // Its query for the position has been answered by then.
   await new Promise(setImmediate)
   if (answer instanceof Error) source.fail(answer)
   else source.answer(answer)
@@ -69,32 +69,32 @@ function gap(): void {
   cache.gap()
 }
 
-test('one fetch serves all who ask meanwhile and later', async () => {
+test('one fetch serves all callers during it and after it', async () => {
   const callers = Array.from({ length: 50 }, () => cache.get('a'))
   source.answer('first')
   const records = await Promise.all(callers)
   expect(new Set(records).size).toBe(1)
   expect(await cache.get('a')).toBe(records[0])
-  expect(source.asked).toEqual(['a'])
+  expect(source.fetched).toEqual(['a'])
 })
 
-test('ids do not mix', async () => {
+test('each id has its own record', async () => {
   expect(await get('a', 'first')).toBe('first')
   expect(await get('b', 'second')).toBe('second')
   expect((await cache.get('a'))?.name).toBe('first')
 })
 
 describe('a change', () => {
-  test('has one id read again', async () => {
+  test('makes its id be read again', async () => {
     await get('a', 'old')
     await get('b', 'kept')
     cache.changed('a')
     expect(await get('a', 'new')).toBe('new')
     expect((await cache.get('b'))?.name).toBe('kept')
-    expect(source.asked).toEqual(['a', 'b', 'a'])
+    expect(source.fetched).toEqual(['a', 'b', 'a'])
   })
 
-  test('may bring an absent id, and take one away', async () => {
+  test('may add an absent id, and remove an existing one', async () => {
     await get('a', undefined)
     cache.changed('a')
     expect(await get('a', 'new')).toBe('new')
@@ -106,7 +106,7 @@ describe('a change', () => {
   test.each([
     ['change', () => cache.changed('a')],
     ['gap', gap],
-  ])('or %s during a fetch: its answer is not kept, and new callers do not get it', async (_, forget) => {
+  ])('or %s during a fetch: the answer is not kept, and later callers do not get it', async (_, forget) => {
     const before = cache.get('a')
     forget()
     const after = cache.get('a')
@@ -115,10 +115,10 @@ describe('a change', () => {
     expect((await before)?.name).toBe('old')
     expect((await after)?.name).toBe('new')
     expect((await cache.get('a'))?.name).toBe('new')
-    expect(source.asked).toEqual(['a', 'a'])
+    expect(source.fetched).toEqual(['a', 'a'])
   })
 
-  test('during a fetch, with nobody asking until its answer is there', async () => {
+  test('during a fetch, without callers until the answer is there: the answer is not kept', async () => {
     const before = cache.get('a')
     cache.changed('a')
     source.answer('old')
@@ -126,7 +126,7 @@ describe('a change', () => {
     expect(await get('a', 'new')).toBe('new')
   })
 
-  test('an old fetch that ends last does not replace what a newer one found', async () => {
+  test('an older fetch that ends last does not replace the result of a newer one', async () => {
     const before = cache.get('a')
     cache.changed('a')
     const after = cache.get('a')
@@ -138,7 +138,7 @@ describe('a change', () => {
     expect((await cache.get('a'))?.name).toBe('new')
   })
 
-  test('an old fetch that fails last leaves a newer one alone', async () => {
+  test('an older fetch that fails last does not affect a newer one', async () => {
     const before = cache.get('a')
     cache.changed('a')
     const after = cache.get('a')
@@ -148,10 +148,10 @@ describe('a change', () => {
     source.answer('new')
     expect((await after)?.name).toBe('new')
     expect((await joined)?.name).toBe('new')
-    expect(source.asked).toHaveLength(2)
+    expect(source.fetched).toHaveLength(2)
   })
 
-  test('that cannot be read is not covered up by the old record', async () => {
+  test('that cannot be read is not hidden by the old record', async () => {
     await get('a', 'old')
     cache.changed('a')
     await expect(get('a', AWAY)).rejects.toBe(AWAY)
@@ -159,7 +159,7 @@ describe('a change', () => {
     await expect(get('a', AWAY)).rejects.toBe(AWAY)
   })
 
-  test('to something that does not open leaves the last good one, with an alarm', async () => {
+  test('to a record that does not open keeps the last good one, with an alarm', async () => {
     await get('a', 'good')
     cache.changed('a')
     expect(await get('a', UNREADABLE)).toBe('good')
@@ -175,21 +175,21 @@ describe('after a gap', () => {
     expect(await get('a', 'new')).toBe('new')
     expect((await cache.get('a'))?.name).toBe('new')
     expect(await get('b', 'new')).toBe('new')
-    expect(source.asked).toEqual(['a', 'b', 'a', 'b'])
+    expect(source.fetched).toEqual(['a', 'b', 'a', 'b'])
   })
 
-  test.each([AWAY, UNREADABLE])('the last known one serves where that fails: %s', async (error) => {
+  test.each([AWAY, UNREADABLE])('the last known record serves if that fails: %s', async (error) => {
     await get('a', 'old')
     gap()
     expect(await get('a', error)).toBe('old')
-    // Not asked for each request, but soon again.
+    // Not read for each request, but soon again.
     expect((await cache.get('a'))?.name).toBe('old')
-    expect(source.asked).toHaveLength(2)
+    expect(source.fetched).toHaveLength(2)
     source.time += 250
     expect(await get('a', 'new')).toBe('new')
   })
 
-  test('a failure that was excused is none after the next gap', async () => {
+  test('a new gap forgets an earlier failure', async () => {
     await get('a', 'old')
     gap()
     expect(await get('a', AWAY)).toBe('old')
@@ -198,17 +198,17 @@ describe('after a gap', () => {
   })
 
   test.each(['away', 'behind'] as const)(
-    'a store that is %s is not asked for what is known',
+    'a store that is %s is not queried for known records',
     async (standing) => {
       await get('a', 'known')
       gap()
       source.standing = standing
       expect((await cache.get('a'))?.name).toBe('known')
-      expect(source.asked).toEqual(['a'])
+      expect(source.fetched).toEqual(['a'])
     },
   )
 
-  test('the last known one serves until it is too old, counted from when it was last vouched for', async () => {
+  test('the last known record serves until it is too old, counted from its last confirmation', async () => {
     await get('a', 'old')
     source.time += 5 * MAX_AGE
     source.stretch.until = source.time
@@ -224,69 +224,72 @@ describe('after a gap', () => {
   })
 })
 
-test('without any gap a record is too old when nobody vouched for it so long', async () => {
+test('without any gap a record is too old after that long without confirmation', async () => {
   await get('a', 'old')
   source.time += MAX_AGE
   await expect(get('a', AWAY)).rejects.toBe(AWAY)
 })
 
 describe('an absence', () => {
-  test('counts only as far as the store does', async () => {
+  test('counts only while the store counts', async () => {
     source.absent = () => Promise.reject(AWAY)
     await expect(get('a', undefined)).rejects.toBe(AWAY)
     source.absent = async () => true
     expect(await get('a', undefined)).toBeUndefined()
-    expect(source.asked).toHaveLength(2)
+    expect(source.fetched).toHaveLength(2)
   })
 
-  test('takes nothing away while the store does not count', async () => {
+  test('removes no record while the store does not count', async () => {
     await get('a', 'known')
     gap()
     source.absent = () => Promise.reject(AWAY)
     expect(await get('a', undefined)).toBe('known')
   })
 
-  test('in a store that has begun anew is asked about once more', async () => {
+  test('is looked up once more after the store began anew', async () => {
     const answers = [false, true]
     source.absent = async () => answers.shift() ?? true
     const got = cache.get('a')
     source.answer(undefined)
-    await vi.waitFor(() => expect(source.asked).toHaveLength(2))
+    await vi.waitFor(() => expect(source.fetched).toHaveLength(2))
     source.answer('there')
     expect((await got)?.name).toBe('there')
   })
 
-  test('nor does a record count in a store that is behind', async () => {
+  test('a record does not count either while the store is behind', async () => {
     source.standing = 'behind'
     await expect(get('a', 'of a backup')).rejects.toBeInstanceOf(StoreUnavailable)
   })
 })
 
-test('a fetch that fails is told to all who wait and not kept', async () => {
+test('a failed fetch fails for all waiting callers and is not kept', async () => {
   const callers = [cache.get('a'), cache.get('a')]
   source.fail()
   for (const caller of callers) await expect(caller).rejects.toThrow('away')
   expect(await get('a', 'there')).toBe('there')
 })
 
-test('a fault of ours is never covered up', async () => {
+test('an unexpected error is never hidden', async () => {
   await get('a', 'known')
   gap()
   await expect(get('a', new TypeError('a fault'))).rejects.toThrow(TypeError)
 })
 
 describe('absent ids', () => {
-  test.each(['away', 'behind'] as const)('are no longer told of a store that is %s', async (standing) => {
-    await get('a', undefined)
-    source.standing = standing
-    await expect(cache.get('a')).rejects.toBeInstanceOf(StoreUnavailable)
-    expect(source.asked).toEqual(['a'])
-    source.standing = 'current'
-    expect(await cache.get('a')).toBeUndefined()
-  })
+  test.each(['away', 'behind'] as const)(
+    'are no longer reported as absent while the store is %s',
+    async (standing) => {
+      await get('a', undefined)
+      source.standing = standing
+      await expect(cache.get('a')).rejects.toBeInstanceOf(StoreUnavailable)
+      expect(source.fetched).toEqual(['a'])
+      source.standing = 'current'
+      expect(await cache.get('a')).toBeUndefined()
+    },
+  )
 
   test('are kept for five seconds', async () => {
-    // The cache looks at the clock once a millisecond, and a timer ends that.
+    // The cache reads the clock once a millisecond; a timer makes it read again.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const clock = vi.spyOn(performance, 'now').mockReturnValue(1_000)
     onTestFinished(() => void vi.restoreAllMocks().useRealTimers())
@@ -297,13 +300,13 @@ describe('absent ids', () => {
     await get('a', undefined)
     pass(4_900)
     expect(await cache.get('a')).toBeUndefined()
-    expect(source.asked).toEqual(['a'])
+    expect(source.fetched).toEqual(['a'])
     pass(200)
     expect(await get('a', 'there')).toBe('there')
   })
 
-  test('a flood of them pushes out no record, and each other only', async () => {
-    const asked: string[] = []
+  test('a flood of them evicts only each other, and no record', async () => {
+    const fetched: string[] = []
     const flooded = new RecordCache<Named>({
       isAbsent: async () => true,
       unreadable: () => undefined,
@@ -311,15 +314,15 @@ describe('absent ids', () => {
       maxAgeMs: MAX_AGE,
       now: () => 0,
       fetch: async (id) => {
-        asked.push(id)
+        fetched.push(id)
         return id === 'good' ? { name: 'kept' } : undefined
       },
     })
     await flooded.get('good')
-    // More than there is room for records.
+    // More than the cache has room for records.
     for (let i = 0; i < 110_000; i++) await flooded.get(`bad-${i}`)
-    asked.length = 0
+    fetched.length = 0
     for (const id of ['good', 'bad-109999', 'bad-0']) await flooded.get(id)
-    expect(asked).toEqual(['bad-0'])
+    expect(fetched).toEqual(['bad-0'])
   })
 })

@@ -43,7 +43,7 @@ export class Records {
     })
   }
 
-  /** Rejects with StoreUnavailable or RecordUnreadable when the store cannot tell. */
+  /** Rejects with StoreUnavailable or RecordUnreadable if the store cannot answer. */
   async key(hash: string): Promise<KeyRecord | undefined> {
     if (this.#keys.has(hash)) return this.#keys.get(hash)
     return this.#directory.find(hash, () => this.#keys.get(hash))

@@ -10,7 +10,7 @@ function tableOf(...models: string[]): RoutingTable {
   return new RoutingTable(published(testTable(models.map((model) => testRoute(model)))))
 }
 
-/** The route that serves a model, and the model it sends. */
+/** The route that serves a model, and the upstream model. */
 function served(table: RoutingTable, model: string, namespace = 'default') {
   const match = table.match(namespace, model)
   return match && [match.route.model, match.upstreamModel]
@@ -20,16 +20,16 @@ describe('match', () => {
   test.each([
     ['an exact name', ['gpt-5', 'gpt-4'], 'gpt-4', ['gpt-4', 'gpt-4']],
     ['an exact name before a wildcard', ['gpt-*', '*', 'gpt-4'], 'gpt-4', ['gpt-4', 'gpt-4']],
-    ['a wildcard, whose rest goes upstream', ['azure/*'], 'azure/gpt-4', ['azure/*', 'gpt-4']],
+    ['a wildcard, whose rest is the upstream model', ['azure/*'], 'azure/gpt-4', ['azure/*', 'gpt-4']],
     ['a rest with slashes and stars', ['a/*'], 'a/b/c*', ['a/*', 'b/c*']],
     ['the longest wildcard', ['*', 'gpt-4*', 'gpt-*', 'gpt-4o-*'], 'gpt-4o-mini', ['gpt-4o-*', 'mini']],
     ['a shorter wildcard where the longer ends', ['gpt-*', 'gpt-4o-*'], 'gpt-4o', ['gpt-*', '4o']],
     ['a lone star', ['*', 'gpt-*'], 'claude', ['*', 'claude']],
-    ['an empty rest never', ['gpt-*'], 'gpt-', undefined],
+    ['never an empty rest', ['gpt-*'], 'gpt-', undefined],
     ['an empty rest by a shorter wildcard', ['gpt-*', 'gp*'], 'gpt-', ['gp*', 't-']],
-    ['other letters never', ['gpt-4', 'gpt-*'], 'GPT-4', undefined],
-    ['part of a name never', ['gpt-4'], 'gpt-4o', undefined],
-    ['an empty model never', ['*'], '', undefined],
+    ['never another case', ['gpt-4', 'gpt-*'], 'GPT-4', undefined],
+    ['never a part of a name', ['gpt-4'], 'gpt-4o', undefined],
+    ['never an empty model', ['*'], '', undefined],
     ['nothing in an empty table', [], 'gpt-4', undefined],
   ])('%s', (_, models, model, expected) => {
     expect(served(tableOf(...models), model)).toEqual(expected)
@@ -60,16 +60,16 @@ describe('match', () => {
     )
   })
 
-  test('only routes of the namespace are seen', () => {
+  test('only routes of the namespace match', () => {
     expect(served(tableOf('gpt-4', '*'), 'gpt-4', 'other')).toBeUndefined()
   })
 })
 
-describe('names that objects are born with', () => {
+describe('names that every object inherits', () => {
   const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', '']
   const table = new RoutingTable(published(testTable([testRoute('gpt-4')], { main: channel })))
 
-  test.each(names)('%j is no model, channel or namespace', (name) => {
+  test.each(names)('%j is not a model, channel or namespace', (name) => {
     expect(served(table, name)).toBeUndefined()
     expect(served(table, 'gpt-4', name)).toBeUndefined()
     expect(table.channel('default', name)).toBeUndefined()
@@ -77,7 +77,7 @@ describe('names that objects are born with', () => {
     expect([...table.models(name)]).toEqual([])
   })
 
-  test('a route may have such a name all the same', () => {
+  test('a route may still have such a name', () => {
     expect(served(tableOf('constructor'), 'constructor')).toEqual(['constructor', 'constructor'])
     expect(served(tableOf('__proto__*'), '__proto__x')).toEqual(['__proto__*', 'x'])
   })
@@ -101,7 +101,7 @@ test('a table lists exact models in its order and channels by namespace and name
   expect(table.channel('b', 'main')?.name).toBe('second')
 })
 
-test('a table knows who published it; before the first one there is nothing', () => {
+test('a table has the position of its publication; before the first one it is empty', () => {
   const table = new RoutingTable(published(testTable([]), { epoch: 3, generation: 8 }))
   expect([table.epoch, table.generation]).toEqual([3, 8])
   const empty = new RoutingTable()

@@ -35,7 +35,7 @@ function parse(text: string): Sample[] {
   for (const line of text.split('\n')) {
     if (line === '' || COMMENT.test(line)) continue
     const [, name, labels = '', , , number = ''] = SAMPLE.exec(line) ?? []
-    // Go, which reads it, knows NaN in any letters.
+    // Go, which parses it, accepts NaN in any case.
     const known = /^\+Inf$|^nan$/i.test(number) || Number.isFinite(Number(number))
     if (name === undefined || !known) throw new Error(`not a sample: ${line}`)
     const series = `${name}{${labels}}`
@@ -54,7 +54,7 @@ async function samples(name: string): Promise<Omit<Sample, 'name'>[]> {
   return all.filter((sample) => sample.name === name).map(({ labels, value }) => ({ labels, value }))
 }
 
-test('a request counts by endpoint, status, code and domain', async () => {
+test('requests are counted by endpoint, status, code and domain', async () => {
   metrics.finished(FACTS)
   metrics.finished(FACTS)
   metrics.finished({ ...FACTS, status: 402, error: { code: 'insufficient_balance', domain: 'policy' } })
@@ -67,7 +67,7 @@ test('a request counts by endpoint, status, code and domain', async () => {
   ])
 })
 
-test('durations are seconds, by operation, model and error', async () => {
+test('durations are in seconds, by operation, model and error', async () => {
   metrics.finished(FACTS)
   metrics.finished({
     ...FACTS,
@@ -82,7 +82,7 @@ test('durations are seconds, by operation, model and error', async () => {
   ])
 })
 
-test('tokens are input of every kind and output; what is not known adds nothing', async () => {
+test('input tokens of every kind and output tokens are counted; unknown numbers add nothing', async () => {
   metrics.finished(FACTS)
   expect(await samples('gen_ai_client_token_usage_count')).toEqual([])
   expect(await samples('gen_ai_server_time_to_first_token_seconds_count')).toEqual([])
@@ -106,7 +106,7 @@ test('tokens are input of every kind and output; what is not known adds nothing'
   expect((await samples('sluice_request_overhead_seconds_sum'))[0]?.value).toBe(0.001)
 })
 
-test('the rest is counted', async () => {
+test('attempts, failures and table swaps are counted', async () => {
   metrics.attempt('default/main', 'ok')
   metrics.attempt('default/main', 'rate_limit')
   metrics.ledgerFailed('settle')
@@ -123,14 +123,14 @@ test('the rest is counted', async () => {
   expect(await samples('sluice_table_swaps_total')).toEqual([{ labels: {}, value: 1 }])
 })
 
-describe('gauges are read when they are asked for', () => {
+describe('gauges are read at each scrape', () => {
   test('requests, holds and the generation, to the last digit', async () => {
     expect(await samples('sluice_requests_in_flight')).toEqual([{ labels: {}, value: 3 }])
     expect(await samples('sluice_holds')).toEqual([{ labels: {}, value: 2 }])
     expect(await samples('sluice_table_generation')).toEqual([{ labels: {}, value: 1_764_000_000_001 }])
   })
 
-  test('a channel that rests no more is not there any more', async () => {
+  test('a channel disappears when its ejection ends', async () => {
     ejected = ['default/a', 'default/b']
     expect((await samples('sluice_channel_ejected')).map(({ labels }) => labels.channel)).toEqual(ejected)
     ejected = ['default/b']
@@ -138,7 +138,7 @@ describe('gauges are read when they are asked for', () => {
   })
 })
 
-test('the text keeps to the exposition format whatever a name holds', async () => {
+test('the text is valid exposition format whatever a name contains', async () => {
   const name = 'a"b\\c\nd{}=, 你好 # HELP x'
   metrics.finished({ ...FACTS, model: name, endpoint: name })
   metrics.attempt(name, 'ok')
@@ -153,7 +153,7 @@ test('the text keeps to the exposition format whatever a name holds', async () =
   ])
 })
 
-test('process metrics are there, and the type of the text is the one that scrapers ask for', async () => {
+test('contains process metrics, and has the content type that scrapers accept', async () => {
   expect((await samples('process_start_time_seconds'))[0]?.value).toBeGreaterThan(1_700_000_000)
   expect(metrics.registry.contentType).toMatch(/^text\/plain; version=0\.0\.4/)
 })

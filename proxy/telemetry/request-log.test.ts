@@ -28,14 +28,14 @@ function logOf(bodies: 'full' | 'redacted' = 'full', on = state) {
 }
 
 describe('a line', () => {
-  test('is written out and kept, the same in both places', async () => {
+  test('is printed and stored, the same in both places', async () => {
     logOf().write(RECORD)
     logOf().write({ ...RECORD, requestId: 'req_2' })
     expect(await state.recentLog(10)).toEqual(lines.toReversed())
     expect(lines.map((text) => line.parse(JSON.parse(text)).requestId)).toEqual(['req_1', 'req_2'])
   })
 
-  test('of callers without a good key is kept as far as it leaves room for others, and always written out', async () => {
+  test('of a caller without a valid key is always printed, and stored as far as it leaves room for others', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     dropped.mockClear()
@@ -53,7 +53,7 @@ describe('a line', () => {
     expect((await kept()).toReversed()).toEqual([200, ...strangers, 401, 200])
   })
 
-  test('has no character that changes how a terminal shows it, and says all the same what was there', () => {
+  test('escapes every character that changes how a terminal shows it', () => {
     const model = 'a\u202eb\u0085c\u2028d\u{e0001}e\u007ff ü \u{1f600}'
     logOf().write({ ...RECORD, model })
     expect(lines[0]).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
@@ -96,12 +96,12 @@ describe('a line', () => {
     })
   })
 
-  test('a hold of nothing is still a hold', () => {
+  test('has a hold of 0', () => {
     logOf().write({ ...RECORD, hold: 0, settled: 0 })
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ hold: '0', settled: '0' })
   })
 
-  test('is one line of JSON whatever the fields hold', () => {
+  test('is one line of JSON whatever the fields contain', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('\n{"kind":"request"}\n', '\r\n', '\u0000\u001b[31m', '"}\\', '\ud800', '\u2028'),
@@ -120,10 +120,10 @@ describe('a line', () => {
     )
   })
 
-  test('is written out although the store is away', async () => {
+  test('is printed even while the store is away', async () => {
     const appendLog = () => Promise.reject(new StoreUnavailable('away'))
     logOf('full', { ...state, appendLog }).write(RECORD)
-    // A rejection that nobody takes would fail the run.
+    // An unhandled rejection would fail the run.
     await new Promise((resolve) => setImmediate(resolve))
     expect(lines).toHaveLength(1)
     expect(dropped).toHaveBeenCalledOnce()
@@ -154,12 +154,12 @@ describe('an error answer', () => {
     })
   })
 
-  test('keeps of a body only its size where that is asked for', () => {
+  test('keeps only the size of a body in mode redacted', () => {
     const kept = logOf('redacted').errorAnswer({}, body, [])
     expect(kept).toEqual({ headers: {}, body: `(${body.length} bytes)` })
   })
 
-  test('keeps 64 KiB and takes any bytes', () => {
+  test('keeps 64 KiB and accepts any bytes', () => {
     expect(logOf().errorAnswer({}, Buffer.alloc(70_000, 'a'), []).body).toHaveLength(65_536)
     expect(logOf().errorAnswer({}, Buffer.from([0xff, 0xfe, 0x00]), []).body).toBe('\ufffd\ufffd\u0000')
     expect(logOf().errorAnswer({}, Buffer.alloc(0), []).body).toBe('')
@@ -167,7 +167,7 @@ describe('an error answer', () => {
 })
 
 describe('mask', () => {
-  // A pattern that starts again at every byte takes seconds for each of these: the test's time-out would end it.
+  // A pattern that backtracks at every byte takes seconds for each of these and hits the test's time-out.
   test.each(['eyJ-', 'eyJaaaaaaaa.', 'sk-', 'AIza', 'Bearer '])('takes no longer for many a %s', (piece) => {
     const hostile = piece.repeat(65_536 / piece.length)
     for (let i = 0; i < 20; i++) expect(mask(hostile, []).length).toBeLessThanOrEqual(hostile.length)
@@ -204,7 +204,7 @@ describe('mask', () => {
     expect(mask(`{"authorization":"${scheme} c2VjcmV0LXRva2Vu/+="}`, [])).toBe('{"authorization":"***"}')
   })
 
-  test('the given secrets, wherever they stand and whatever they look like', () => {
+  test('masks the given secrets, wherever they occur and whatever they look like', () => {
     expect(mask('a.b*c$& xa.b*c$&y a.b*c$', ['a.b*c$&'])).toBe('*** x***y a.b*c$')
   })
 
@@ -215,7 +215,7 @@ describe('mask', () => {
     },
   )
 
-  test('nothing is left of a secret', () => {
+  test('leaves no part of a secret', () => {
     const secret = fc.string({ minLength: 4, maxLength: 20 }).filter((s) => !s.includes('*'))
     fc.assert(
       fc.property(fc.array(secret, { maxLength: 4 }), fc.string(), (secrets, between) => {
@@ -225,7 +225,7 @@ describe('mask', () => {
     )
   })
 
-  test('an empty or very short one masks nothing', () => {
+  test('does not mask an empty or very short secret', () => {
     expect(mask('a plain text', ['', 'a', 'abc'])).toBe('a plain text')
   })
 

@@ -41,7 +41,7 @@ interface RelayRecord {
 /** One attempt on an upstream, for the log. */
 export interface AttemptRecord {
   channel: string
-  /** `byte`, or `hub` where a conversion took place. */
+  /** `byte`, or `hub` for a conversion. */
   lane?: 'byte' | 'hub' | undefined
   /** Path of the upstream URL, without its query. */
   path?: string | undefined
@@ -50,7 +50,7 @@ export interface AttemptRecord {
   class: string
   /** The failure, in words of the gateway. */
   detail?: string | undefined
-  /** What an operator can do about it. */
+  /** Advice for the operator. */
   hint?: string | undefined
   headers?: Record<string, string> | undefined
   /** Body of an error answer. */
@@ -91,7 +91,7 @@ export interface RequestRecord {
   outcome?: string | undefined
   attempts: AttemptRecord[]
   relay?: RelayRecord | undefined
-  /** What a conversion dropped, by the client's names. */
+  /** The losses of a conversion, by the client's names. */
   dropped?: string[] | undefined
   usage?: Usage | undefined
   hold?: Nanos | undefined
@@ -108,7 +108,7 @@ export class RequestLog {
   #second = 0
   #strangers = 0
 
-  /** `dropped` is called for each line that the store did not take, or did not get. */
+  /** Calls `dropped` for each line that the store did not take or did not get. */
   constructor(
     state: StateStore,
     write: (line: string) => void,

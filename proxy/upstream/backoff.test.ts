@@ -14,7 +14,7 @@ describe('retryDelay', () => {
     expect(retryDelay(retry, undefined, 0.999)).toBeLessThan(ceiling)
   })
 
-  test('a short Retry-After is waited for, a long one is not', () => {
+  test('waits for a short Retry-After, not for a long one', () => {
     expect(retryDelay(1, 0, 0.9)).toBe(0)
     expect(retryDelay(1, 2, 0.9)).toBe(2_000)
     expect(retryDelay(3, 5, 0.9)).toBe(5_000)

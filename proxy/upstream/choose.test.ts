@@ -37,7 +37,7 @@ const candidates = fc.array(
 )
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 
-test('the lowest priority is tried first, the next one after it was tried', () => {
+test('the lowest priority is tried first, then the next one', () => {
   const first = candidate('first', {}, 1)
   const second = candidate('second', {}, 2)
   expect(chosen([second, first])).toBe('first')
@@ -59,13 +59,13 @@ test('an ejected channel is used only when no other is left, and then the one wh
   expect(chosen([long])).toBe('long')
 })
 
-test('says why there is none', () => {
+test('reports why no channel is left', () => {
   expect(chosen([])).toBe('no_target')
   expect(chosen([candidate('unused', {}, 0, 0)])).toBe('no_target')
   expect(chosen([candidate('busy', { full: true }), candidate('unused', {}, 0, 0)])).toBe('full')
 })
 
-test('weights are shares', () => {
+test('weights set the shares of channels', () => {
   const draws = 40_000
   const next = generator(7)
   const counts = new Map<string, number>()
@@ -88,7 +88,7 @@ test('weights are shares', () => {
     expect(Math.abs((counts.get(name) ?? 0) / draws - weight / 8)).toBeLessThan(0.01)
 })
 
-test('something is chosen when anything may be, never a full one or one without weight', () => {
+test('a channel is chosen if any may be, never a full one or one without weight', () => {
   fc.assert(
     fc.property(candidates, random, (all, chance) => {
       const choice = choose(all, chance)
@@ -101,7 +101,7 @@ test('something is chosen when anything may be, never a full one or one without 
   )
 })
 
-test('nothing better was left', () => {
+test('no better channel was left', () => {
   fc.assert(
     fc.property(candidates, random, (all, chance) => {
       const choice = choose(all, chance)

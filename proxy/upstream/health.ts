@@ -4,7 +4,7 @@ import type { FailureClass } from '../../contract/failures.ts'
 import type { UpstreamFailure } from '../errors.ts'
 import { Ejection, type EjectionPolicy } from './ejection.ts'
 
-/** What a failure counts against. A caller's fault proves nothing; a rate limit is obeyed, not counted. */
+/** What a failure counts against. A caller's fault does not count; a rate limit only ejects for its Retry-After. */
 const COUNTS_AGAINST: Record<FailureClass, 'channel' | 'model' | 'none'> = {
   credential: 'channel',
   quota: 'channel',
@@ -25,7 +25,7 @@ const MAX_PAIRS = 10_000
 interface Channel {
   inFlight: number
   ejection: Ejection
-  /** End of the time that the upstream asked for by Retry-After. */
+  /** End of the upstream's Retry-After. */
   limitedUntil: number
   lastFailure: FailureClass | undefined
 }
@@ -55,7 +55,7 @@ export class ChannelHealth {
   readonly #channels = new Map<string, Channel>()
   readonly #pairs = new LRUCache<string, Ejection>({ max: MAX_PAIRS })
 
-  /** `now` gives milliseconds and never goes back. */
+  /** `now`: milliseconds, monotonic. */
   constructor(now: () => number) {
     this.#now = now
   }

@@ -25,7 +25,7 @@ describe('the path of an endpoint below a base URL', () => {
 })
 
 describe('upstreamRequest', () => {
-  test('carries the body, what the gateway says of itself, and nothing else', () => {
+  test('sends the body, the gateway’s own headers, and nothing else', () => {
     const request = upstreamRequest(testChannel(), { path: '/chat/completions', body }, 'text/event-stream')
     expect(request).toEqual({
       origin: 'https://api.example.com',
@@ -54,7 +54,7 @@ describe('upstreamRequest', () => {
     expect(credential).toEqual(expected)
   })
 
-  test("the channel's headers win over the dialect's, and are not doubled by case", () => {
+  test("the channel's headers replace the dialect's, whatever their case", () => {
     const channel = testChannel({ headers: { 'Anthropic-Version': '2099-01-01', 'User-Agent': 'custom' } })
     const { headers } = upstreamRequest(
       channel,
@@ -67,7 +67,7 @@ describe('upstreamRequest', () => {
     expect(Object.keys(headers).every((name) => name === name.toLowerCase())).toBe(true)
   })
 
-  test('a query of the endpoint stands before that of the channel', () => {
+  test('the query of the endpoint precedes that of the channel', () => {
     const path = '/models/m:stream?alt=sse'
     const at = (query: Record<string, string>) =>
       upstreamRequest(testChannel({ query }), { path, body }, 'text/event-stream').path
@@ -76,7 +76,7 @@ describe('upstreamRequest', () => {
     expect(pathOf(testChannel(), path)).toBe('/v1/models/m:stream')
   })
 
-  test('query parameters are encoded, and an address in IPv6 keeps its brackets', () => {
+  test('query parameters are encoded, and an IPv6 address keeps its brackets', () => {
     const channel = testChannel({ baseURL: 'http://[::1]:9000/v1', query: { 'api-version': '2024-10 a&b' } })
     const request = upstreamRequest(channel, { path: '/chat/completions', body }, 'application/json')
     expect(request.origin).toBe('http://[::1]:9000')

@@ -1,4 +1,7 @@
-/** Builds the request to a channel from its address, credential and headers. Nothing of the client's goes into it. */
+/**
+ * Builds the request to a channel from its address, credential and headers. It contains nothing of the client's
+ * headers.
+ */
 
 import type { Readable } from 'node:stream'
 import { endpointBase } from '../../contract/channel-types.ts'

@@ -18,7 +18,7 @@ export class RetryBudget {
   /** The last seconds with requests, oldest first. */
   readonly #seconds: Second[] = []
 
-  /** `now` gives milliseconds and never goes back. */
+  /** `now`: milliseconds, monotonic. */
   constructor(now: () => number) {
     this.#now = now
   }

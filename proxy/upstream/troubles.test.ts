@@ -8,7 +8,7 @@ const state = (channel: string, failures: number, ejected = false): ChannelState
   lastFailure: failures > 0 || ejected ? 'transient' : undefined,
 })
 
-it('names what fails, since when, until it works again', () => {
+it('lists failing channels and since when, until they work again', () => {
   let now = 1_000
   let states = [state('a/well', 0), state('a/ill', 1)]
   const troubles = new Troubles(
@@ -26,7 +26,7 @@ it('names what fails, since when, until it works again', () => {
   expect(troubles.read()).toEqual([{ ...ill, since: 5_000 }])
 })
 
-it('names a bounded number, those that rest before others', () => {
+it('lists a bounded number, ejected channels first', () => {
   const many = Array.from({ length: MAX_TROUBLES + 5 }, (_, i) => state(`a/${i}`, 1, i >= MAX_TROUBLES))
   const read = new Troubles(
     () => many,

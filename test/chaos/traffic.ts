@@ -83,7 +83,7 @@ export class Traffic {
       expect(this.of('unmetered').filter((answer) => answer.proxy === proxy).length).toBeGreaterThan(5)
   }
 
-  /** Metered requests during the outage were told to retry. */
+  /** Metered requests during the outage got an answer that asks for a retry. */
   expectUnavailable(since: number): void {
     const refused = this.of('metered', since).filter(({ status }) => status === 503)
     expect(refused.length).toBeGreaterThan(5)

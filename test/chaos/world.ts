@@ -105,10 +105,10 @@ class ChaosWorld implements World {
     this.finishStreams = finishStreams
     this.#upstream = upstream
     this.credentials = {
-      unmetered: { key: 'sk-of-nobody-who-pays', model: 'free' },
+      unmetered: { key: 'sk-without-an-account', model: 'free' },
       metered: { key: 'sk-not-yet-known', model: 'paid' },
-      unknown: { key: 'sk-of-nobody-at-all', model: 'free' },
-      disabled: { key: 'sk-taken-back', model: 'free' },
+      unknown: { key: 'sk-unknown', model: 'free' },
+      disabled: { key: 'sk-disabled', model: 'free' },
     }
   }
 
@@ -120,7 +120,7 @@ class ChaosWorld implements World {
     await this.#route('paid', PRICED)
     await this.#route('slow', PRICED)
     await kube.create('ApiKey', 'unmetered', { hashes: [digestOf(unmetered.key)] })
-    await kube.create('ApiKey', 'taken-back', { hashes: [digestOf(disabled.key)], disabled: true })
+    await kube.create('ApiKey', 'disabled', { hashes: [digestOf(disabled.key)], disabled: true })
     await this.openAccount()
     await this.expectHealthy()
   }
@@ -134,7 +134,7 @@ class ChaosWorld implements World {
     const { kube } = this.fleet
     const number = this.#accounts + 1
     const name = `account-${number}`
-    const key = `sk-of-somebody-who-pays-${number}`
+    const key = `sk-with-an-account-${number}`
     await kube.create('Account', name, {})
     await kube.create('Credit', `credit-${number}`, { accountRef: { name }, amount: CREDIT })
     await kube.create('ApiKey', `metered-${number}`, { hashes: [digestOf(key)], accountRef: { name } })

@@ -74,7 +74,7 @@ describe('a release in operation', () => {
       })
       expect(answer.choices[0]?.message.content).toBe('Hello there')
     }
-    expect((await chat(pods.proxies[0]?.base, 'sk-nobody-0123456789')).status).toBe(401)
+    expect((await chat(pods.proxies[0]?.base, 'sk-unknown-0123456789')).status).toBe(401)
   })
 
   it('creates a key if none is named', async () => {

@@ -1,4 +1,4 @@
-/** Prices, balances and holds: what is charged and refused, and that the log agrees with the balances. */
+/** Prices, balances and holds: charges and refusals, and that the log agrees with the balances. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { bearer, chat, errorIn } from '../harness/chat-client.ts'
@@ -153,7 +153,7 @@ describe('prices', () => {
     expect(await costOf('tiny')).toMatchObject({ cost: 0, reason: 'usage' })
   })
 
-  it('estimates what an upstream does not report', async () => {
+  it('estimates usage that an upstream does not report', async () => {
     upstream.answer(answersWith(null, {}, 'x'.repeat(4_000)))
     // 8 bytes of prompt and 4,000 of answer, four per token, at 0.1 nano-dollars, rounded up.
     const messages = [{ role: 'user', content: '12345678' }]

@@ -1,4 +1,4 @@
-/** Which channel gets a request, and what the upstream receives. */
+/** Which channel gets a request, and the request that the upstream receives. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
 import { type Answer, call, chatBody, expectError, jsonHeaders } from '../harness/http.ts'
@@ -225,7 +225,7 @@ describe('concurrency limits', () => {
   })
 })
 
-describe('what an upstream receives', () => {
+describe('the request that an upstream receives', () => {
   it.each<[string, Record<string, string>]>([
     ['bearer', { authorization: `Bearer ${SECRET}` }],
     ['x-api-key', { 'x-api-key': SECRET }],

@@ -1,4 +1,4 @@
-/** Starting the program: what it prints, its errors at start, and `make run`. */
+/** Starting the program: its output, its errors at start, and `make run`. */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { networkInterfaces, tmpdir } from 'node:os'

@@ -83,7 +83,7 @@ describe('models', () => {
     },
   )
 
-  it('a limited key sees only what it may use', async () => {
+  it('a limited key sees only the models that it may use', async () => {
     const ids = (await collect(openai(gateway.base, LIMITED).models.list())).map(({ id }) => id)
     expect(ids.sort()).toEqual(['vendor/gamma', 'vendor/team/delta'])
   })

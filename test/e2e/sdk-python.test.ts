@@ -1,4 +1,4 @@
-/** The official Python SDKs. The scripts in python/ report what they received. */
+/** The official Python SDKs. The scripts in python/ print the results. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway } from '../harness/gateway.ts'

@@ -108,7 +108,7 @@ it('serves a conversation that is stored only on its socket', async () => {
   expect((await call(`${gateway.admin}/metrics`)).text).toMatch(/^sluice_sockets 1$/m)
   client.ws.close()
   const metrics = async () => (await call(`${gateway.admin}/metrics`)).text
-  await until(async () => /^sluice_sockets 0$/m.test(await metrics()), 'the socket to be gone')
+  await until(async () => /^sluice_sockets 0$/m.test(await metrics()), 'the socket to be closed')
   expect(gateway.requests().map(({ endpoint, status }) => [endpoint, status])).toEqual([
     ['responses', 200],
     ['responses', 200],
@@ -118,7 +118,7 @@ it('serves a conversation that is stored only on its socket', async () => {
   ])
 })
 
-it('aborts a call when its socket closes, and bills what was delivered', async () => {
+it('aborts a call when its socket closes, and bills the delivered output', async () => {
   const client = await start()
   upstream.answer((_received, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -111,7 +111,7 @@ describe('a client that leaves', () => {
       return never(call, res)
     })
     const answer = await stream('before')
-    // A keep-alive of the gateway that is sent well after the upstream's headers: it has seen them.
+    // A keep-alive well after the upstream's headers shows that the gateway has received them.
     const keepAlives = () => answer.text().split(': ').length
     await until(() => flushed > 0, 'the upstream to accept')
     const then = keepAlives()
@@ -126,7 +126,7 @@ describe('a client that leaves', () => {
     })
   })
 
-  it('in mid-stream pays for what was delivered', async () => {
+  it('in mid-stream pays for the delivered output', async () => {
     upstream.answer(beginsThen(never))
     const answer = await stream('middle')
     await receivedAll(answer)
@@ -192,7 +192,7 @@ describe('an upstream that breaks off', () => {
   it.each<[string, Script]>([
     ['cut', (_, res) => void res.end()],
     ['reset', (_, res) => void res.socket?.resetAndDestroy()],
-  ])('%s: the client pays for what was delivered and gets an error', async (name, breakOff) => {
+  ])('%s: the client pays for the delivered output and gets an error', async (name, breakOff) => {
     const seen = Promise.withResolvers<void>()
     upstream.answer(
       beginsThen(async (call, res) => {

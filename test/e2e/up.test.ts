@@ -112,7 +112,7 @@ it('refuses a key on every proxy once it is disabled', async () => {
   await until(async () => String(await statuses(KEY)) === '401,401', 'both proxies to refuse the key')
 })
 
-it('restarts only what has ended, on the same ports', async () => {
+it('restarts only programs that have ended, on the same ports', async () => {
   const before = pids()
   const killed = before.find(({ name }) => name === 'proxy-1')
   process.kill(killed?.pid ?? 0, 'SIGKILL')

@@ -119,7 +119,7 @@ export class KubeApi {
     for (const watch of this.#watches) watch.write(line('BOOKMARK', bookmark(this.version)))
   }
 
-  /** Forgets all events and tells the watches. */
+  /** Forgets all events and notifies the watches. */
   compact(): void {
     this.#history = []
     this.#oldest = ++this.version

@@ -175,8 +175,8 @@ function sentenceOf(schema: z.core.$ZodTypes): string | undefined {
     if (!(check instanceof z.core.$ZodCheckStringFormat)) continue
     const { error } = check._zod.def
     // Its argument has no type that could be written; a fixed message does not use it.
-    const said: unknown = error === undefined ? undefined : Reflect.apply(error, undefined, [])
-    if (typeof said === 'string') return said
+    const message: unknown = error === undefined ? undefined : Reflect.apply(error, undefined, [])
+    if (typeof message === 'string') return message
   }
   return undefined
 }

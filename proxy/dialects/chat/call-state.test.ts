@@ -71,7 +71,7 @@ function ask(client: DialectName, body: object): Record<string, unknown> {
   return JSON.parse(read.body.toString()) as Record<string, unknown>
 }
 
-describe('state that a chat upstream attaches to a tool call goes back to it', () => {
+describe('state that a chat upstream attaches to a tool call is returned to it', () => {
   const calls = (body: Buffer) => JSON.parse(body.toString()).messages[1].tool_calls
 
   it('through a messages client', () => {

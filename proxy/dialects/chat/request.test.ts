@@ -39,7 +39,7 @@ describe('parseRequest', () => {
     })
   })
 
-  test('nulls and absent fields mean the default', () => {
+  test('nulls and absent fields stand for the default', () => {
     const bare = parse({ model: 'm', messages: [USER] }).head
     const nulls = {
       stream: null,
@@ -70,7 +70,7 @@ describe('parseRequest', () => {
     [undefined, 10_000_000, 10_000_000],
     [10_000_000, undefined, 10_000_000],
   ])(
-    'of max_completion_tokens %s and max_tokens %s the larger is held',
+    'the hold uses the larger of max_completion_tokens %s and max_tokens %s',
     (max_completion_tokens, max_tokens, held) => {
       const { head } = parse({ model: 'm', messages: [USER], max_completion_tokens, max_tokens })
       expect(head.maxOutputTokens).toBe(held)
@@ -152,14 +152,14 @@ describe('parseRequest', () => {
     ).not.toThrow()
   })
 
-  test('limits and a doubled model are refused', () => {
+  test('values beyond limits and a repeated model are refused', () => {
     const deep = { model: 'm', messages: [USER], x: JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`) }
     expect(() => parse(deep)).toThrow(/deeper than 64/)
     const doubled = Buffer.from('{"model":"a","model":"b","messages":[{"role":"user","content":"x"}]}')
     expect(() => chat.parseRequest(doubled, LIMITS, {})).toThrow(/model occurs twice/)
   })
 
-  test('unknown fields pass', () => {
+  test('unknown fields are accepted', () => {
     const fields = { temperature: 'hot', reasoning_effort: 9, functions: 'none', metadata: { a: { b: [] } } }
     expect(() => parse({ model: 'm', messages: [{ ...USER, extra: 1 }], ...fields })).not.toThrow()
   })
@@ -190,7 +190,7 @@ describe('input size', () => {
     expect(size({ messages }).textBytes).toBe(6 + 3 + 5 + 4 + 2 + 7 + 6)
   })
 
-  test('schemas count as JSON, and as tools', () => {
+  test('schemas count as JSON and as tools', () => {
     const tools = [
       { type: 'function', function: { name: 'a' } },
       { type: 'function', function: { name: 'b' } },
@@ -202,7 +202,7 @@ describe('input size', () => {
     })
   })
 
-  test('media is no text', () => {
+  test('media do not count as text', () => {
     const content = [
       { type: 'image_url', image_url: { url: `data:image/png;base64,${base64(3000)}` } },
       { type: 'image_url', image_url: { url: 'https://images.example/cat.png' } },
@@ -226,7 +226,7 @@ describe('input size', () => {
     })
   })
 
-  test('other top-level values count when they are large', () => {
+  test('other top-level values count if they are large', () => {
     expect(size({ user: 'x'.repeat(500) }).textBytes).toBe(2)
     expect(size({ prediction: { content: 'x'.repeat(2000) } }).textBytes).toBeGreaterThan(2000)
   })
@@ -239,13 +239,13 @@ describe('splice', () => {
       .toString()
   const messages = '"messages":[{"role":"user","content":"é"}]'
 
-  test('replaces the model and leaves every other byte', () => {
+  test('replaces the model and keeps all other bytes', () => {
     expect(edit(` { "x" : 1.0, "model" :\t"a" , ${messages}, "big":12345678901234567890 }\n`, false)).toBe(
       ` { "x" : 1.0, "model" :\t"up/m\\"1" , ${messages}, "big":12345678901234567890 }\n`,
     )
   })
 
-  test('a copy of a request is spliced like the request', () => {
+  test('splices a copy of a request like the request', () => {
     const request = parse({ x: 1, model: 'a', messages: [USER], stream: true, stream_options: {} })
     const edits = { model: 'b', addStreamUsage: true }
     expect(chat.byteLane.splice({ ...request }, edits)).toEqual(chat.byteLane.splice(request, edits))
@@ -264,7 +264,7 @@ describe('splice', () => {
   })
 
   test.each(['include_usage', 'include\\u005fusage'])(
-    'a repeated option, once as %s, is replaced when usage is requested',
+    'replaces a repeated option, once as %s, to request usage',
     (key) => {
       const body = `{"model":"a",${messages},"stream":true,"stream_options":{"${key}":false,"include_usage":true}}`
       expect(edit(body, true, 'a')).toBe(
@@ -274,7 +274,7 @@ describe('splice', () => {
     },
   )
 
-  test('requests usage only in a stream that does not request it itself', () => {
+  test('requests usage only in a stream whose client does not', () => {
     expect(edit(`{"model":"a",${messages}}`, true, 'b')).toBe(`{"model":"b",${messages}}`)
     expect(edit(`{"model":"a",${messages},"stream":true}`, true, 'b')).toBe(
       `{"stream_options":{"include_usage":true},"model":"b",${messages},"stream":true}`,
@@ -294,7 +294,7 @@ describe('splice', () => {
     )
   })
 
-  test('changes these two fields and no other, for any request', () => {
+  test('changes only these two fields of any request', () => {
     const extra = fc.dictionary(
       fc.string({ unit: 'grapheme' }).map((k) => `x${k}`),
       fc.jsonValue(),

@@ -37,7 +37,7 @@ test.each<[string, unknown, object | undefined]>([
     { input: 2, cachedInput: 7, output: 1 },
   ],
   [
-    'reasoning beside the completion, as the total tells',
+    'reasoning outside the completion, according to the total',
     {
       prompt_tokens: 12,
       completion_tokens: 1,
@@ -47,12 +47,12 @@ test.each<[string, unknown, object | undefined]>([
     { input: 12, output: 229, reasoning: 228 },
   ],
   [
-    'more cached than prompt',
+    'more cached tokens than prompt tokens',
     { prompt_tokens: 5, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9 } },
     { cachedInput: 5, output: 1 },
   ],
   [
-    'writes that live long',
+    'cache writes with a long lifetime',
     {
       prompt_tokens: 100,
       completion_tokens: 1,
@@ -64,7 +64,7 @@ test.each<[string, unknown, object | undefined]>([
     { input: 70, cacheWrite: 10, cacheWriteLong: 20, output: 1 },
   ],
   [
-    'more writes that live long than writes',
+    'more long-lived cache writes than cache writes',
     {
       prompt_tokens: 100,
       completion_tokens: 1,
@@ -112,7 +112,7 @@ test.each<[string, unknown, object | undefined]>([
   expect(readUsage(usage)).toEqual(expected && { ...NONE, ...expected })
 })
 
-test('whatever the numbers, every kind is a whole number and the input adds up', () => {
+test('for any numbers, every kind is an integer and the input adds up', () => {
   const number = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(null, undefined, '7', {}))
   const shape = fc.record({
     prompt_tokens: number,
@@ -138,7 +138,7 @@ test('whatever the numbers, every kind is a whole number and the input adds up',
   )
 })
 
-test('written usage reads the same', () => {
+test('written usage is read back unchanged', () => {
   const usage = {
     ...NONE,
     input: 1,

@@ -12,7 +12,7 @@ import type { ParsedRequest } from './request.ts'
 export interface RequestEdits {
   /** Upstream model name. */
   model: string
-  /** Request usage in the stream, where the dialect reports it only on request. */
+  /** Request usage in the stream, if the dialect reports it only on request. */
   addStreamUsage: boolean
   /** Further cuts in the body, which do not overlap these edits. */
   cuts?: readonly Cut[]

@@ -32,7 +32,7 @@ const FORBIDDEN = [
   // A vendor, also as a part of an identifier or a header.
   new RegExp(VENDORS.join('|'), 'i'),
   new RegExp(`\\b(?:${bare.join('|')})\\b`, 'i'),
-  // A name as a value, on its own in parentheses, with an apostrophe, or next to a word of FAMILY.
+  // A name as a value, alone in parentheses, with an apostrophe, or next to a word of FAMILY.
   new RegExp(`['"\`](?:${WORDS.join('|')})['"\`]`),
   new RegExp(`\\((?:${WORDS.join('|')})[,)]`),
   new RegExp(`\\b(?:${WORDS.join('|')})['’]s? `),
@@ -47,7 +47,7 @@ const files = globSync('**/*.ts', { cwd: import.meta.dirname }).filter(
   (file) => !/(?:\.test|testing)\.ts$/.test(file),
 )
 
-test('there is core to search', () => {
+test('core has files to search', () => {
   expect(files).toContain('dialect.ts')
   expect(files.length).toBeGreaterThan(40)
 })

@@ -1,4 +1,4 @@
-/** What requests for images carry for this dialect. */
+/** The parsed parts of image requests that only this dialect uses. */
 import type { ModelSpan } from '../core/json/model-splice.ts'
 import type { Part } from './form/parse.ts'
 import type { Field } from './form/write.ts'

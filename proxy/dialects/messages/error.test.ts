@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors.ts'
 import { errorBody, errorEvent } from './error.ts'
 
 describe('errorBody', () => {
-  test('has the family’s shape, our code and the field', () => {
+  test('has the shape of the family, the gateway’s code and the field', () => {
     const error = new GatewayError('invalid_request', 'max_tokens is required.', { param: 'max_tokens' })
     expect(errorBody(error, 'req_1')).toEqual({
       type: 'error',
@@ -43,7 +43,7 @@ describe('errorBody', () => {
   })
 })
 
-test('the error event is named, one line and whole', () => {
+test('the error event has a name and a single line of data', () => {
   const text = errorEvent(new GatewayError('overloaded', 'Busy\nnow'), 'req_2').toString()
   const match = /^event: error\ndata: (.*)\n\n$/.exec(text)
   expect(JSON.parse(match?.[1] ?? '')).toMatchObject({

@@ -33,14 +33,14 @@ describe('the head', () => {
     expect(parse({ ...PLAIN, ...fields }).head.tier).toBe(tier)
   })
 
-  test('zero output tokens fill the cache, and the body requests a stream', () => {
+  test('zero output tokens are allowed, and the body requests a stream', () => {
     expect(parse({ ...PLAIN, max_tokens: 0, stream: true }).head).toMatchObject({
       maxOutputTokens: 0,
       stream: true,
     })
   })
 
-  test('all that reaches the model is weighed', () => {
+  test('everything that reaches the model is weighed', () => {
     const tools = [{ name: 't', input_schema: { type: 'object' } }]
     const messages = [
       {
@@ -74,7 +74,7 @@ describe('the head', () => {
     })
   })
 
-  test('the headers that mean something are kept, whatever they say', () => {
+  test('relevant headers are kept, whatever their values', () => {
     const headers = { 'anthropic-version': 'any', 'anthropic-beta': 'a,b', 'x-app': 'cli' }
     expect(parse(PLAIN, headers).headers).toEqual({ 'anthropic-version': 'any', 'anthropic-beta': 'a,b' })
     expect(parse(PLAIN).headers).toEqual({})
@@ -114,13 +114,13 @@ describe('refusals name the field', () => {
     )
   })
 
-  test('a key that the gateway acts on must occur once', () => {
+  test('a key that the gateway reads must occur once', () => {
     const twice = '{"model":"m","max_tokens":1,"max_tokens":9,"messages":[{"role":"user","content":"x"}]}'
     expect(() => parse(twice)).toThrow(expect.objectContaining({ param: 'max_tokens' }))
   })
 })
 
-describe('towards an upstream of the same dialect', () => {
+describe('for an upstream of the same dialect', () => {
   test('only the model changes', () => {
     const text =
       '{ "max_tokens" : 1e0,"model":"m" , "messages":[{"role":"user","content":"\\u0041","new":1}]}'
@@ -131,7 +131,7 @@ describe('towards an upstream of the same dialect', () => {
     expect(splice(request, { ...edits, model: 'm' })).toBe(request.body)
   })
 
-  test('the client’s version and betas go along', () => {
+  test('the client’s version and betas are forwarded', () => {
     expect(upstreamHeaders(parse(PLAIN))).toEqual({ 'anthropic-version': '2023-06-01' })
     const headers = { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'x' }
     expect(upstreamHeaders(parse(PLAIN, headers))).toEqual(headers)

@@ -26,7 +26,7 @@ describe('a refused thread', () => {
     expect(failure.forCaller?.message).not.toContain('4711')
   })
 
-  test('an upstream that does not know the field', () => {
+  test('is recognized by the error of an upstream that does not know the field', () => {
     const body = anthropic('invalid_request_error', 'thread: Extra inputs are not permitted')
     expect(refused(400, body, REQUEST).forCaller).toMatchObject({
       param: 'thread',

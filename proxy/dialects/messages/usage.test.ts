@@ -53,7 +53,7 @@ describe('readUsage', () => {
       { input: 3, output: 4, reasoning: 4 },
     ],
     [
-      'passes of the model and of compaction, not those of an adviser',
+      'passes of the model and of compaction, without those of an adviser',
       {
         input_tokens: 612,
         output_tokens: 2819,
@@ -67,7 +67,7 @@ describe('readUsage', () => {
       { input: 60_997, output: 3341, cachedInput: 1, cacheWrite: 2, reasoning: 5 },
     ],
     [
-      'an answer of another model that stepped in',
+      'an answer of a fallback model',
       {
         input_tokens: 412,
         output_tokens: 264,
@@ -79,7 +79,7 @@ describe('readUsage', () => {
       { input: 412, output: 264 },
     ],
     [
-      'iterations that are none',
+      'invalid iterations',
       { input_tokens: 3, output_tokens: 4, iterations: [null, 1] },
       { input: 3, output: 4 },
     ],

@@ -1,4 +1,4 @@
-/** Who calls, and whether the key may be used now and from there. */
+/** Finds the caller, and checks whether its key may be used now and from its address. */
 import type { IncomingMessage } from 'node:http'
 import type { AddressSet } from '../../../contract/address.ts'
 import { authenticate } from '../../auth/authenticate.ts'
@@ -14,7 +14,7 @@ export interface Admission {
   trustedProxies: AddressSet
 }
 
-/** Authenticates a request by these headers of it, and logs who called. Throws GatewayError. */
+/** Authenticates a request by these headers, and logs the caller. Throws GatewayError. */
 export async function admit(
   admission: Pick<Admission, 'follower' | 'trustedProxies'>,
   ctx: RequestContext,

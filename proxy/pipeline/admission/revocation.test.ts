@@ -8,7 +8,7 @@ afterEach(() => vi.useRealTimers())
 
 const ADDRESS = '192.0.2.7'
 
-/** Keys by their hash; an Error stands for a store that cannot tell. */
+/** Keys by hash; an Error stands for a store that cannot answer. */
 function setUp(keys: Record<string, KeyRecord | Error> = {}) {
   const keyOf = vi.fn(async (hash: string) => {
     const key = keys[hash]
@@ -26,16 +26,18 @@ function setUp(keys: Record<string, KeyRecord | Error> = {}) {
 const AWAY = new Error('away')
 const MINUTE = 60_000
 
-test('what uses a key that was taken back ends, and nothing else', async () => {
+test('requests with a revoked key end, and no others', async () => {
   const { revocation, inFlight } = setUp({ off: testKey({ disabled: true }), good: testKey() })
-  const [gone, alsoGone, off, good] = ['gone', 'gone', 'off', 'good'].map((hash) => inFlight(hash))
+  const [deleted, alsoDeleted, off, good] = ['deleted', 'deleted', 'off', 'good'].map((hash) =>
+    inFlight(hash),
+  )
   await revocation.recheck()
-  for (const ended of [gone, alsoGone, off])
+  for (const ended of [deleted, alsoDeleted, off])
     expect(ended?.use.signal.reason).toMatchObject({ code: 'unauthorized' })
   expect(good?.use.signal.aborted).toBe(false)
 })
 
-test('so does what comes from where the key may not be used any more', async () => {
+test('requests from an address that the key no longer allows end', async () => {
   const { revocation, inFlight } = setUp({ key: testKey({ allowedIPs: ['198.51.100.0/24'] }) })
   const [elsewhere, nowhere] = [inFlight('key'), inFlight('key', testKey(), undefined)]
   const there = inFlight('key', testKey(), '198.51.100.1')
@@ -46,7 +48,7 @@ test('so does what comes from where the key may not be used any more', async () 
 })
 
 test.each([1_000, MINUTE + 1_000, 100 * 24 * 60 * MINUTE])(
-  'a key that expires in %i ms ends what uses it then, without a change of its record',
+  'a key that expires in %i ms ends its requests then, without a change of its record',
   async (ms) => {
     const key = testKey({ expiresAt: Date.now() + ms })
     const { inFlight } = setUp({ key })
@@ -58,7 +60,7 @@ test.each([1_000, MINUTE + 1_000, 100 * 24 * 60 * MINUTE])(
   },
 )
 
-test('one that got more time lasts so much longer, one that got less ends sooner', async () => {
+test('a key with a later expiry lasts longer, one with an earlier expiry ends sooner', async () => {
   const now = Date.now()
   const { keys, revocation, inFlight } = setUp({})
   const [longer, shorter] = [inFlight('longer', testKey({ expiresAt: now + 1_000 })), inFlight('shorter')]
@@ -73,7 +75,7 @@ test('one that got more time lasts so much longer, one that got less ends sooner
   expect(longer.use.signal.aborted).toBe(true)
 })
 
-test('a key of which nobody can tell is looked at again until somebody can', async () => {
+test('a key that cannot be read is read again until it can', async () => {
   const { keys, revocation, inFlight } = setUp({ key: AWAY })
   const { use } = inFlight('key')
   await revocation.recheck(['key'])
@@ -83,7 +85,7 @@ test('a key of which nobody can tell is looked at again until somebody can', asy
   expect(use.signal.aborted).toBe(true)
 })
 
-test('and nobody asks for it once nothing uses it', async () => {
+test('such a key is not read again once no request uses it', async () => {
   const { keyOf, revocation, inFlight } = setUp({ key: AWAY })
   const { end } = inFlight('key', testKey({ expiresAt: Date.now() + MINUTE }))
   await revocation.recheck(['key'])

@@ -2,13 +2,13 @@ import type { KeyRecord } from '../../../contract/table/records.ts'
 import { type Caller, isInForce, mayComeFrom } from '../../auth/authenticate.ts'
 import { GatewayError } from '../../errors.ts'
 
-/** Wait before a key is checked again that the store could not tell about. */
+/** Wait before a key is checked again that the store could not read. */
 const RETRY_MS = 1_000
 /** Longest wait for the expiry of a key: the clock may be set meanwhile, and Node's longest timer is shorter than some keys live. */
 const MAX_WAIT_MS = 60_000
 
 interface Watched {
-  /** What must end with the key, by the address that it came from. */
+  /** Requests and sockets that must end with the key, with their client addresses. */
   uses: Map<AbortController, string | undefined>
   /** Checks the key when it expires. */
   expiry: NodeJS.Timeout | undefined
@@ -19,7 +19,7 @@ export class Revocation {
   readonly #keyOf: (hash: string) => Promise<KeyRecord | undefined>
   readonly #watched = new Map<string, Watched>()
 
-  /** `keyOf` finds the record of a key by its SHA-256; it rejects when the store cannot tell. */
+  /** `keyOf` finds the record of a key by its SHA-256; it rejects if the store does not answer. */
   constructor(keyOf: (hash: string) => Promise<KeyRecord | undefined>) {
     this.#keyOf = keyOf
   }
@@ -41,7 +41,7 @@ export class Revocation {
     }
   }
 
-  /** Checks these keys again, as far as they are in use; without an argument, all that are. */
+  /** Checks those of these keys that are in use again; without an argument, all keys in use. */
   async recheck(hashes: Iterable<string> = this.#watched.keys()): Promise<void> {
     const unknown: string[] = []
     const look = async (hash: string) => {

@@ -25,8 +25,7 @@ interface DeliverJob extends AttemptJob {
 
 const NOTHING: Delivered = { deltas: 0, bytes: 0 }
 
-/**
- * Notes in the context how the request ended. Gives the cost; undefined when no upstream had accepted the request.
+/** Notes in the context how the request ended. Returns the cost; undefined when no upstream had accepted the request.
  * Throws GatewayError as long as the client can still be answered by a status, ClientGone when it left early.
  */
 export async function deliver(
@@ -64,7 +63,7 @@ export async function deliver(
       client === undefined
         ? await whole(ctx, job, committed, to)
         : await streamed(upstreams, ctx, job, { committed, client })
-    // The names are as long as the header allows: they are the client's text, and may be many.
+    // Names are cut to the length that the header allows: they are the client's text, and may be many.
     ctx.record.dropped = losses.header()?.split(', ')
     return charged
   } finally {
@@ -78,7 +77,7 @@ async function whole(
   committed: Committed,
   to: ClientSide,
 ): Promise<Charged> {
-  if (committed.kind === 'stream') throw new Error('a stream was committed for a request that asked for none')
+  if (committed.kind === 'stream') throw new Error('a stream was committed for a request without a stream')
   const { answer, target } = committed
   job.watch.whole(answer.body)
   if (job.watch.due) await job.watch.keep(answer.usage)
@@ -110,7 +109,7 @@ async function streamed(
   })
   if (failure !== undefined) {
     health.failed(place, failure, target.channel.ejection)
-    // Not counted: the metrics have this attempt as one that succeeded.
+    // Not counted, because the metrics already count this attempt as a success.
     ctx.record.attempts.push({ channel: target.key, class: failure.class, ...detailOf(failure), ms: 0 })
   }
   if (outcome === 'finished') health.succeeded(place)

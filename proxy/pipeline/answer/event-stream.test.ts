@@ -6,15 +6,15 @@ import { EventStream, type EventStreamOptions } from './event-stream.ts'
 
 const OPTIONS: EventStreamOptions = { keepAlive: Buffer.from(':\n\n'), keepAliveMs: 15_000, stallMs: 60_000 }
 
-/** An answer that a server is about to give, and the client that waits for it. */
+/** An unsent answer of a server, and the client that waits for it. */
 async function exchange(options: Partial<EventStreamOptions> = {}) {
-  const asked = Promise.withResolvers<ServerResponse>()
-  const { origin } = await httpServer((_, res) => asked.resolve(res))
+  const arrived = Promise.withResolvers<ServerResponse>()
+  const { origin } = await httpServer((_, res) => arrived.resolve(res))
   const request = get(origin, { agent: false })
   request.on('error', () => undefined)
   onTestFinished(() => void request.destroy())
   const answered = new Promise<IncomingMessage>((resolve) => request.once('response', resolve))
-  const res = await asked.promise
+  const res = await arrived.promise
   return { request, answered, res, stream: new EventStream(res, { ...OPTIONS, ...options }) }
 }
 
@@ -24,14 +24,14 @@ async function textOf(answer: Promise<IncomingMessage>): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** More than fits between a server and a client that does not read. */
+/** More than the buffers between a server and a client that does not read. */
 const TOO_MUCH = Buffer.alloc(32_000_000, 'x')
 
-describe('on a clock of the test', () => {
+describe('with fake timers', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
   afterEach(() => void vi.useRealTimers())
 
-  test('it opens with the first bytes, as an event stream that nobody buffers', async () => {
+  test('it opens with the first bytes, as an event stream that proxies do not buffer', async () => {
     const { answered, res, stream } = await exchange()
     await vi.advanceTimersByTimeAsync(14_999)
     expect([stream.opened, res.headersSent]).toEqual([false, false])
@@ -47,14 +47,14 @@ describe('on a clock of the test', () => {
     expect(headers).not.toHaveProperty('content-length')
   })
 
-  test('an end without events is an empty stream', async () => {
+  test('an end without events gives an empty stream', async () => {
     const { answered, stream } = await exchange()
     stream.end()
     expect((await answered).statusCode).toBe(200)
     expect(await textOf(answered)).toBe('')
   })
 
-  test('keep-alives are sent in silence only, open the stream, and are comments before the first event', async () => {
+  test('keep-alives are sent only in silence, open the stream, and are comments before the first event', async () => {
     const { answered, stream } = await exchange()
     await vi.advanceTimersByTimeAsync(15_000)
     expect(stream.opened).toBe(true)
@@ -73,14 +73,14 @@ describe('on a clock of the test', () => {
     ['has ended', (stream) => stream.end()],
     ['was abandoned', (stream) => stream.abandon()],
     ['was broken off', (_, res) => res.destroy()],
-  ])('a stream that %s has no clocks', async (_, finish) => {
+  ])('a stream that %s has no timers', async (_, finish) => {
     const { res, stream } = await exchange()
     expect(vi.getTimerCount()).toBe(1)
     finish(stream, res)
     await vi.waitUntil(() => vi.getTimerCount() === 0)
   })
 
-  test('abandoned before it opened, it leaves the answer to others', async () => {
+  test('abandoned before it opened, it leaves the answer unsent', async () => {
     const { answered, res, stream } = await exchange()
     stream.abandon()
     expect(stream.opened).toBe(false)
@@ -89,7 +89,7 @@ describe('on a clock of the test', () => {
     expect(await textOf(answered)).toBe('{}')
   })
 
-  test('to a client that left nothing is written, and nothing holds up the sender', async () => {
+  test('after the client left nothing is written, and the sender is not paused', async () => {
     const { request, res, stream } = await exchange()
     stream.write(Buffer.from('a'))
     request.destroy()
@@ -99,7 +99,7 @@ describe('on a clock of the test', () => {
     expect([stream.stalled, res.writableEnded]).toEqual([false, false])
   })
 
-  test('a client that falls behind is waited for, without keep-alives', async () => {
+  test('waits for a client that falls behind, without keep-alives', async () => {
     const { answered, stream } = await exchange()
     const drained = vi.fn()
     stream.onDrain(drained)
@@ -122,14 +122,14 @@ describe('on a clock of the test', () => {
 })
 
 describe('a client that does not read', () => {
-  test('is cut off in mid-stream', async () => {
+  test('is cut off in the middle of a stream', async () => {
     const { res, stream } = await exchange({ stallMs: 100 })
     stream.write(TOO_MUCH)
     await once(res, 'close')
     expect(stream.stalled).toBe(true)
   })
 
-  test('is cut off after the end, when it had fallen behind before', async () => {
+  test('is cut off after the end, if it fell behind before', async () => {
     const { res, stream } = await exchange({ stallMs: 100 })
     stream.write(TOO_MUCH)
     stream.end(Buffer.from('z'))
@@ -137,14 +137,14 @@ describe('a client that does not read', () => {
     expect([stream.stalled, res.writableFinished]).toEqual([true, false])
   })
 
-  test('is cut off when a large answer comes in one piece', async () => {
+  test('is cut off if a large answer is sent in one piece', async () => {
     const { res, stream } = await exchange({ stallMs: 100 })
     stream.end(TOO_MUCH)
     await once(res, 'close')
     expect([stream.stalled, res.writableFinished]).toEqual([true, false])
   })
 
-  test('is not one whose upstream is silent', async () => {
+  test('is not cut off while its upstream is silent', async () => {
     const { answered, res, stream } = await exchange({ stallMs: 50 })
     await once(res, 'timeout')
     stream.write(Buffer.from('a'))

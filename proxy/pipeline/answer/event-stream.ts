@@ -10,11 +10,11 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 }
 
-/** The one sign of life that every client takes before the first event. */
+/** The only keep-alive that every client accepts before the first event. */
 const COMMENT = Buffer.from(': keep-alive\n\n')
 
 export interface EventStreamOptions {
-  /** Sent in silence between events. */
+  /** Sent during silence between events. */
   keepAlive: Buffer
   keepAliveMs: number
   stallMs: number
@@ -69,7 +69,7 @@ export class EventStream implements ClientStream {
     this.#res.end(last)
   }
 
-  /** Stops the clocks of a stream that was never opened, because the answer takes another form. */
+  /** Stops the clocks of a stream that was never opened, because the answer has another form. */
   abandon(): void {
     this.#stop()
   }

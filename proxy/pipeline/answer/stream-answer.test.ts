@@ -4,8 +4,8 @@ import type { UpstreamStream } from '../attempt/upstream-stream.ts'
 import type { ClientStream } from '../call.ts'
 import { streamAnswer } from './stream-answer.ts'
 
-/** Streams an answer that breaks at once; gives the error of its last event. */
-async function told(failure: UpstreamFailure): Promise<GatewayError | undefined> {
+/** Streams an answer that breaks at once; returns the error of its last event. */
+async function errorAfter(failure: UpstreamFailure): Promise<GatewayError | undefined> {
   const errors: GatewayError[] = []
   const observer = {
     usage: undefined,
@@ -33,17 +33,19 @@ async function told(failure: UpstreamFailure): Promise<GatewayError | undefined>
   return errors[0]
 }
 
-test('the caller’s own fault is told also behind the first event: agents act on it', async () => {
+test('a caller’s fault is sent even after the first event, because agents act on it', async () => {
   const forCaller = new GatewayError('context_length_exceeded', 'Too long.')
-  expect(await told({ class: 'caller_fault', forCaller, detail: 'error_event' })).toBe(forCaller)
+  expect(await errorAfter({ class: 'caller_fault', forCaller, detail: 'error_event' })).toBe(forCaller)
 })
 
-test('of any other failure no more than that there was one', async () => {
-  expect(await told({ class: 'rate_limit', detail: 'error_event' })).toMatchObject({ code: 'upstream_error' })
+test('any other failure is sent without details', async () => {
+  expect(await errorAfter({ class: 'rate_limit', detail: 'error_event' })).toMatchObject({
+    code: 'upstream_error',
+  })
 })
 
 test.each(['as an event', 'behind the last event'])(
-  'the end of an answer waits until it is kept: %s',
+  'the end of an answer waits until the answer is kept: %s',
   async (where) => {
     const sent: string[] = []
     const kept = Promise.withResolvers<void>()

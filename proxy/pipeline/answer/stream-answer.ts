@@ -35,7 +35,7 @@ interface StreamJob {
   meterFor: (exhausted: () => void) => StreamMeter | undefined
   /** The error for a failure that is the fault of the client. */
   callerError(failure: UpstreamFailure): GatewayError | undefined
-  /** Sees everything that the client gets, and keeps the answer before the client gets its end. */
+  /** Observes everything that the client gets, and stores the answer before the client gets its end. */
   watch: Pick<AnswerWatch, 'push' | 'due' | 'keep'>
 }
 
@@ -113,10 +113,10 @@ export function streamAnswer(
         client.end(last)
       },
       broke(failure) {
-        // A cancelled stream breaks because we broke it.
+        // The gateway itself broke a cancelled stream.
         if (over || cancel.aborted) return
         const error =
-          callerError(failure) ?? new GatewayError('upstream_error', 'The upstream broke off its answer.')
+          callerError(failure) ?? new GatewayError('upstream_error', 'The upstream ended its answer early.')
         finish({ outcome: 'upstream_failed', failure, error })
         endWith(error)
       },

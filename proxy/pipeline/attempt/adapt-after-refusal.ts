@@ -8,12 +8,12 @@ import type { UpstreamFailure } from '../../errors.ts'
 /** How a later lane differs; see LaneTarget. */
 export type Changes = Pick<LaneTarget, 'withoutCarriers' | 'withoutState' | 'emulate'>
 
-/** Statuses by which an upstream of the responses API says that it has no compaction. */
+/** Statuses with which an upstream of the responses API reports that it has no compaction. */
 const NO_COMPACTION = [400, 404, 405, 422, 501]
-/** Statuses by which an upstream says that it does not keep a conversation: most name the id, some only its absence. */
+/** Statuses with which an upstream reports that it does not have a conversation; most name the id. */
 const NO_STATE = [400, 404]
 
-/** The change to retry with; undefined for a failure that no change repairs. */
+/** The change to retry with; undefined if no change helps. */
 export function adaptAfterRefusal(
   request: ParsedRequest,
   lane: Pick<Lane, 'kind' | 'byReference' | 'hasState'>,

@@ -1,4 +1,4 @@
-/** Error bodies of real upstreams, with secrets in every place that holds a text. */
+/** Error bodies of real upstreams, with secrets in every string. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -34,16 +34,16 @@ const target = {
   model: 'the-canary-model',
 }
 
-const said = (message: string, more: object = {}) => ({
+const openaiError = (message: string, more: object = {}) => ({
   error: { message, type: 'invalid_request_error', ...more },
 })
-/** Of OpenAI, Azure, Anthropic, Gemini, vLLM, FastAPI, OpenRouter, LiteLLM, Mistral and xAI. */
+/** Error bodies of OpenAI, Azure, Anthropic, Gemini, vLLM, FastAPI, OpenRouter, LiteLLM, Mistral and xAI. */
 const BODIES: unknown[] = [
-  said("Invalid value: 'x'. Supported values are: 'a' and 'b'.", {
+  openaiError("Invalid value: 'x'. Supported values are: 'a' and 'b'.", {
     param: 'tools[0].type',
     code: 'invalid_value',
   }),
-  said('The response was filtered due to the prompt triggering the content management policy.', {
+  openaiError('The response was filtered due to the prompt triggering the content management policy.', {
     code: 'content_filter',
     innererror: { code: 'x' },
   }),
@@ -69,16 +69,16 @@ const BODIES: unknown[] = [
     ],
   },
   { detail: 'Unprocessable' },
-  said('Provider returned error', {
+  openaiError('Provider returned error', {
     code: 400,
     metadata: { raw: '{"error":{"message":"bad tool"}}', provider_name: 'x' },
   }),
-  said(
+  openaiError(
     "litellm.BadRequestError: OpenAIException - Error code: 400 - {'error': {'message': 'bad'}}. Received Model Group=x",
     { param: null },
   ),
   { error: 'Invalid request content: temperature is too high', code: 'Client specified an invalid argument' },
-  said('{"error":{"message":"nested"}}'),
+  openaiError('{"error":{"message":"nested"}}'),
 ]
 
 const recorded = z.object({ file: z.string(), status: z.number() })
@@ -92,7 +92,7 @@ function recordings(): unknown[] {
     .map(({ file }): unknown => JSON.parse(readFileSync(join(folder, file), 'utf8')))
 }
 
-/** Each text of a body replaced by what `plant` makes of it, one at a time. */
+/** The body with each of its strings replaced by `plant`, one at a time. */
 function* planted(value: unknown, plant: (text: string) => string): Generator<unknown> {
   if (typeof value === 'string') yield plant(value)
   else if (Array.isArray(value)) {
@@ -111,7 +111,7 @@ const PLANTS: ((text: string, canary: string) => string)[] = [
   (_text, canary) => canary,
 ]
 
-describe('no secret in a body of an upstream reaches a client', () => {
+describe('no secret in an upstream’s body reaches a client', () => {
   test.each(CANARIES)('%s', (canary) => {
     let shown = 0
     for (const body of [...BODIES, ...recordings()])
@@ -134,15 +134,15 @@ describe('no secret in a body of an upstream reaches a client', () => {
   })
 })
 
-test('a failure that is not the caller’s has nothing to show', () => {
+test('a failure that is not the caller’s fault has no message', () => {
   for (const status of [401, 403, 404, 429, 500]) {
-    const failure = readError(status, {}, Buffer.from(JSON.stringify(said('told'))), REQUEST)
+    const failure = readError(status, {}, Buffer.from(JSON.stringify(openaiError('some text'))), REQUEST)
     expect(callerError(failure, target, 'mine')).toBeUndefined()
   }
 })
 
-test('words are no part of what is written', () => {
-  const failure = readError(400, {}, Buffer.from(JSON.stringify(said('canary'))), REQUEST)
+test('JSON does not include the upstream’s message', () => {
+  const failure = readError(400, {}, Buffer.from(JSON.stringify(openaiError('canary'))), REQUEST)
   expect(failure.words?.read()).toBe('canary')
   expect(JSON.stringify(failure)).not.toContain('canary')
 })

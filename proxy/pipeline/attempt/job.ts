@@ -1,4 +1,4 @@
-/** What attempts work with. */
+/** Ports of the attempts. */
 import type { RouteRecord } from '../../../contract/table/records.ts'
 import type { Lanes } from '../../dialects/core/lanes/index.ts'
 import type { Lane } from '../../dialects/core/lanes/lane.ts'

@@ -7,9 +7,9 @@ const mask = (secret: string | undefined, text: string) =>
   ).toString()
 
 test.each([
-  ['as it is', 'sk-0123456789abcdef', 'a sk-0123456789abcdef, sk-0123456789abcdef.', 'a ***, ***.'],
-  ['as JSON writes it', 'sk-"0123456789\\abc', 'a sk-\\"0123456789\\\\abc b', 'a *** b'],
-  ['as a URL writes it', 'sk/0123456789 abc', '?key=sk%2F0123456789%20abc&', '?key=***&'],
+  ['unescaped', 'sk-0123456789abcdef', 'a sk-0123456789abcdef, sk-0123456789abcdef.', 'a ***, ***.'],
+  ['escaped for JSON', 'sk-"0123456789\\abc', 'a sk-\\"0123456789\\\\abc b', 'a *** b'],
+  ['escaped for a URL', 'sk/0123456789 abc', '?key=sk%2F0123456789%20abc&', '?key=***&'],
 ])('the credential is masked %s', (_, secret, text, masked) => {
   expect(mask(secret, text)).toBe(masked)
 })

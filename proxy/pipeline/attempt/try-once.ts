@@ -1,4 +1,4 @@
-/** One attempt on one channel: the call, and what its answer turns out to be. */
+/** One attempt on one channel: the call, and the verdict on its answer. */
 import type { Answer } from '../../dialects/core/byte-lane.ts'
 import { readError } from '../../dialects/core/errors/read.ts'
 import type { Lane } from '../../dialects/core/lanes/lane.ts'
@@ -22,7 +22,7 @@ import { UpstreamStream } from './upstream-stream.ts'
 const MAX_ERROR_BYTES = 1_048_576
 /** How long the body of an error answer may take. */
 const ERROR_BODY_MS = 3_000
-/** Not the upstream's fault while it still waits for the request. */
+/** A time-out while the upstream still waits for the request is not its fault. */
 const SLOW = ['first_byte_timeout', 'total_timeout']
 /** Statuses of an endpoint that an upstream does not have. */
 const ABSENT = [404, 405, 501]
@@ -32,13 +32,13 @@ interface Attempt extends Choice {
   place: Place
 }
 
-/** An answer that is good so far; the receiver must call `release` when it is over. */
+/** An answer without a failure so far; the receiver must call `release` when it is over. */
 export type Committed = Attempt & { release: () => void } & (
     | { kind: 'answer'; answer: Answer }
     | { kind: 'stream'; stream: UpstreamStream }
   )
 
-/** The client left while an upstream was at work; `accepted`: the upstream had already answered 200. */
+/** The client left during the attempt; `accepted`: the upstream had already answered 200. */
 export class AbandonedAttempt extends ClientGone {
   readonly target: PlannedTarget
   readonly accepted: boolean
@@ -112,13 +112,14 @@ export async function tryOnce(
   return forCaller === undefined ? failure : { ...failure, forCaller }
 }
 
-/** False for a failure that says nothing about the health of the channel. */
+/** False for a failure that is unrelated to the health of the channel. */
 function countsAgainstChannel(
   { request }: AttemptJob,
   { target, lane }: Attempt,
   failure: UpstreamFailure,
 ): boolean {
-  if (failure.blameless === true || adaptAfterRefusal(request, lane, failure) !== undefined) return false
+  if (failure.channelNotAtFault === true || adaptAfterRefusal(request, lane, failure) !== undefined)
+    return false
   return !(target.isOptionalEndpoint && failure.status !== undefined && ABSENT.includes(failure.status))
 }
 
@@ -171,7 +172,7 @@ function answerOf(lane: Lane, body: Buffer, asStream: boolean, mask: Mask): Read
   return 'body' in read ? { kind: 'answer', answer: { ...read, body: mask(read.body) } } : { failure: read }
 }
 
-/** Reads an error answer. Where its body cannot be read, the status alone decides. */
+/** Reads an error answer. If its body cannot be read, the status alone decides. */
 async function readRefusal(
   { notes }: RequestContext,
   { request }: AttemptJob,

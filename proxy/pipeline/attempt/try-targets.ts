@@ -27,7 +27,7 @@ const REFUSES_AGAIN: Partial<Record<FailureClass, 'channel' | 'model'>> = {
   model_access: 'model',
 }
 
-/** How the attempts of one request stand. */
+/** The state of the attempts of one request. */
 interface Progress {
   tried: Map<PlannedTarget, number>
   /** Targets that get no (further) attempt. */
@@ -110,7 +110,7 @@ function exclude(
       if (other.key === target.key && (again === 'channel' || other.model === target.model))
         excluded.add(other)
   // The same model would refuse the request again.
-  if (failure.blameless) excluded.add(target)
+  if (failure.channelNotAtFault) excluded.add(target)
 }
 
 /** The next target whose dialect can express the request, and the lane there. */
@@ -127,7 +127,7 @@ async function nextChoice(
       const how = { channel, lane, model, features, ...(api && { api }), ...progress.changes }
       return { target, lane: await job.lanes.open(how) }
     } catch (error) {
-      // If the store is down no channel can be tried, so this error wins over what any upstream said.
+      // If the store is down no channel can be tried, so this error takes precedence over any upstream's.
       if (!(error instanceof GatewayError) || error.code === 'store_unavailable') throw error
       progress.refusal ??= error
       progress.excluded.add(target)
@@ -165,7 +165,7 @@ function nextTarget(
   return 'candidate' in choice ? choice.candidate.planned : undefined
 }
 
-/** Plans a retry on the same channel with a changed request, where one may succeed. False: there is no such change. */
+/** Plans a retry on the same channel with a changed request, if one may succeed. False: there is no such change. */
 function retryWithChanges(
   { request }: AttemptJob,
   progress: Progress,
@@ -182,8 +182,8 @@ function retryWithChanges(
 }
 
 /**
- * Whether a failure that an upstream calls the caller's fault may come from our conversion. If so only targets that need
- * no conversion are left.
+ * Whether the gateway's conversion may have caused a failure that an upstream calls the caller's fault. If so only
+ * targets that need no conversion are left.
  */
 function isConversionFault(
   { targets }: AttemptJob,

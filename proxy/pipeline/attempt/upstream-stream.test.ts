@@ -12,7 +12,7 @@ const RESET: UpstreamFailure = { class: 'transient', detail: 'cut_stream' }
 
 const tick = () => new Promise<void>((resolve) => process.nextTick(resolve))
 
-/** A stream whose upstream the test plays. */
+/** A stream whose upstream the test controls. */
 function open(maxEventBytes = 1_000) {
   let sink: AnswerSink | undefined
   const response = {
@@ -25,7 +25,7 @@ function open(maxEventBytes = 1_000) {
     pause: vi.fn(),
     resume: vi.fn(),
     abort: vi.fn(),
-    heard: vi.fn(),
+    noteContent: vi.fn(),
     readAll: () => Promise.reject(new Error('a stream is not read as a whole')),
   }
   const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":true}')
@@ -46,7 +46,7 @@ function open(maxEventBytes = 1_000) {
     send: (text: string) => sink?.data(Buffer.from(text)),
     end: () => sink?.end(),
     fail: () => sink?.fail(RESET),
-    /** What the answer has turned out to be by now. */
+    /** The kind of the answer as far as it is known. */
     opened: async () => {
       await new Promise(setImmediate)
       return opening
@@ -54,22 +54,22 @@ function open(maxEventBytes = 1_000) {
   }
 }
 
-/** Takes all of a stream; `flowing` is what the client says to each piece. */
+/** Takes all of a stream; `flowing` is the client's answer to each piece. */
 function take({ stream }: ReturnType<typeof open>, flowing = true) {
-  const told: string[] = []
+  const taken: string[] = []
   stream.deliverTo({
     take: (bytes) => {
-      told.push(bytes.toString())
+      taken.push(bytes.toString())
       return flowing
     },
-    finished: (last) => told.push(`finished ${last ?? ''}`),
-    broke: ({ detail }) => told.push(`broke ${detail}`),
+    finished: (last) => taken.push(`finished ${last ?? ''}`),
+    broke: ({ detail }) => taken.push(`broke ${detail}`),
   })
-  return told
+  return taken
 }
 
 describe('the opening', () => {
-  test('waits for an event: blanks and comments commit to nothing', async () => {
+  test('waits for an event: blank lines and comments are not enough', async () => {
     const upstream = open()
     upstream.send('\n')
     upstream.send(': PROCESSING\n\n')
@@ -83,7 +83,7 @@ describe('the opening', () => {
     ['an error event', 'data: {"error":{"message":"no"}}\n\n', 'error_event'],
     ['an event that is too large', `data: {"x":"${'x'.repeat(1_000)}`, 'event_too_large'],
     ['a JSON answer that is too large', `{"x":"${'x'.repeat(1_000)}`, 'answer_too_large'],
-  ])('%s is a failure, and the upstream is let go', async (_, bytes, detail) => {
+  ])('%s is a failure, and the upstream connection is closed', async (_, bytes, detail) => {
     const upstream = open()
     upstream.send(bytes)
     expect(await upstream.opened()).toBe(detail)
@@ -97,7 +97,7 @@ describe('the opening', () => {
     expect(await upstream.opened()).toBe('cut_stream')
   })
 
-  test('a JSON answer is known by its first byte and kept whole', async () => {
+  test('a JSON answer is recognized by its first byte and kept whole', async () => {
     const upstream = open()
     upstream.send(' \n{"a":')
     upstream.send('1}')
@@ -107,7 +107,7 @@ describe('the opening', () => {
   })
 
   test.each(['<!doctype html>\n\ndata: {}\n\n', 'upstream connect error\n\ndata: {}\n\n', '"text"\n\n'])(
-    'a page for people is no stream, whatever stands in it: %j',
+    'an HTML page is not a stream, whatever it contains: %j',
     async (page) => {
       const upstream = open()
       upstream.send(page)
@@ -118,7 +118,7 @@ describe('the opening', () => {
   )
 
   test.each(['da', 'id: 7\n', 'retry', ':', '\uFEFFdata', 'x-vendor: a\n'])(
-    'a stream may begin with %j',
+    'a stream may start with %j',
     async (start) => {
       const upstream = open()
       upstream.send(start)
@@ -127,7 +127,7 @@ describe('the opening', () => {
     },
   )
 
-  test('lines that only speak of data are no event', async () => {
+  test('lines that only contain the word data are not an event', async () => {
     const upstream = open()
     upstream.send('Error: no data here\n\nx: data: 1\n\n')
     upstream.end()
@@ -137,21 +137,21 @@ describe('the opening', () => {
 
   const EMPTY = 'data: {"choices":[],"prompt_filter_results":[]}\n\n'
   test.each([': PROCESSING\n\n', '\n', 'data:\n\n', EMPTY])(
-    '%j puts off no time-out and rules out no other attempt',
+    '%j extends no time-out and leaves a retry possible',
     async (quiet) => {
       const upstream = open()
       for (let i = 0; i < 3; i++) {
         upstream.send(quiet)
         await tick()
       }
-      expect(upstream.response.heard).not.toHaveBeenCalled()
+      expect(upstream.response.noteContent).not.toHaveBeenCalled()
       expect(upstream.response.pause).not.toHaveBeenCalled()
       upstream.fail()
       expect(await upstream.opened()).toBe('cut_stream')
     },
   )
 
-  test('what has the form of an event is held until the answer begins, and then everything is heard', async () => {
+  test('an event is held until the answer starts; after that every byte counts as content', async () => {
     const upstream = open()
     upstream.send(EMPTY)
     await tick()
@@ -159,29 +159,29 @@ describe('the opening', () => {
     upstream.send(DELTA)
     await tick()
     expect(await upstream.opened()).toBe('stream')
-    expect(upstream.response.heard).toHaveBeenCalledOnce()
+    expect(upstream.response.noteContent).toHaveBeenCalledOnce()
     expect(take(upstream)).toEqual([EMPTY, DELTA])
     upstream.send(': ping\n\n')
-    expect(upstream.response.heard).toHaveBeenCalledTimes(2)
+    expect(upstream.response.noteContent).toHaveBeenCalledTimes(2)
   })
 
-  test('much that says nothing is no answer', async () => {
+  test('a lot of bytes without content is not an answer', async () => {
     const upstream = open(10_000)
     upstream.send(`data: {"choices":[],"x":"${'x'.repeat(1_000)}"}\n\n`)
     expect(await upstream.opened()).toBe('answer_too_large')
   })
 
-  test('white space around JSON is not heard', async () => {
+  test('white space around JSON does not count as content', async () => {
     const upstream = open()
     upstream.send(' \n')
     upstream.send('{"a":1}')
     upstream.send('\n\n')
-    expect(upstream.response.heard).toHaveBeenCalledOnce()
+    expect(upstream.response.noteContent).toHaveBeenCalledOnce()
   })
 })
 
 describe('the upstream waits', () => {
-  test('from the first event until somebody takes it', async () => {
+  test('from the first event until the stream is taken', async () => {
     const { response, send, ...upstream } = open()
     send(DELTA)
     await tick()
@@ -190,105 +190,105 @@ describe('the upstream waits', () => {
     expect(response.resume).toHaveBeenCalledOnce()
   })
 
-  test.each([true, false])('as long as the client does not keep up (it does: %s)', async (flowing) => {
+  test.each([true, false])('while the client does not keep up (keeps up: %s)', async (flowing) => {
     const upstream = open()
     upstream.send(DELTA)
     await tick()
-    const told = take(upstream, flowing)
+    const taken = take(upstream, flowing)
     expect(upstream.response.resume).toHaveBeenCalledTimes(flowing ? 1 : 0)
     upstream.response.pause.mockClear()
     upstream.send(DELTA)
     await tick()
     expect(upstream.response.pause).toHaveBeenCalledTimes(flowing ? 0 : 1)
-    expect(told).toEqual([DELTA, DELTA])
+    expect(taken).toEqual([DELTA, DELTA])
   })
 })
 
-test('chunks of one tick are read and handed on together', async () => {
+test('chunks of one tick are read and forwarded together', async () => {
   const upstream = open()
-  const told = take(upstream)
+  const taken = take(upstream)
   upstream.send(DELTA.slice(0, 20))
   upstream.send(DELTA.slice(20))
   upstream.send(DELTA)
-  expect(told).toEqual([])
+  expect(taken).toEqual([])
   await tick()
   upstream.send(DELTA)
   await tick()
-  expect(told).toEqual([DELTA + DELTA, DELTA])
+  expect(taken).toEqual([DELTA + DELTA, DELTA])
 })
 
-test('what must not be seen is masked, at the end too', async () => {
+test('secrets are masked, at the end too', async () => {
   const upstream = open()
-  const told = take(upstream)
+  const taken = take(upstream)
   const secret = DELTA.replace('Hi', 'SECRET')
   upstream.send(secret)
   await tick()
   upstream.send(STOP.replace('{}', '{"content":"SECRET"}').trimEnd())
   upstream.end()
-  expect(told).toEqual([
+  expect(taken).toEqual([
     secret.replace('SECRET', '***'),
     `finished ${STOP.replace('{}', '{"content":"***"}')}${DONE}`,
   ])
 })
 
 describe('the end', () => {
-  test('finished: with [DONE], or with all choices finished and then one of ours', () => {
+  test('finished: with [DONE], or with all choices finished and then a [DONE] of the gateway', () => {
     const whole = open()
-    const told = take(whole)
+    const taken = take(whole)
     whole.send(DELTA + STOP + DONE)
     whole.end()
-    expect(told).toEqual([DELTA + STOP + DONE, 'finished '])
+    expect(taken).toEqual([DELTA + STOP + DONE, 'finished '])
 
     const without = open()
-    const told2 = take(without)
+    const completed = take(without)
     without.send(DELTA + STOP)
     without.end()
-    expect(told2).toEqual([DELTA + STOP, `finished ${DONE}`])
+    expect(completed).toEqual([DELTA + STOP, `finished ${DONE}`])
   })
 
-  test('cut: a stream that ends in the middle broke, whether the connection says so or not', () => {
+  test('cut: a stream that ends in the middle is broken, with or without a connection error', () => {
     for (const stop of ['end', 'fail'] as const) {
       const upstream = open()
-      const told = take(upstream)
+      const taken = take(upstream)
       upstream.send(DELTA)
       upstream[stop]()
-      expect(told).toEqual([DELTA, 'broke cut_stream'])
+      expect(taken).toEqual([DELTA, 'broke cut_stream'])
     }
   })
 
-  test('a connection that breaks after a complete answer has harmed nobody', () => {
+  test('a connection that breaks after a complete answer does no harm', () => {
     const upstream = open()
-    const told = take(upstream)
+    const taken = take(upstream)
     upstream.send(DELTA + STOP)
     upstream.fail()
-    expect(told).toEqual([DELTA + STOP, `finished ${DONE}`])
+    expect(taken).toEqual([DELTA + STOP, `finished ${DONE}`])
   })
 
-  test('an end before anybody took the stream is told after what was held', () => {
+  test('an end before the stream is taken is reported after the held bytes', () => {
     const upstream = open()
     upstream.send(DELTA)
     upstream.fail()
     expect(take(upstream)).toEqual([DELTA, 'broke cut_stream'])
   })
 
-  test('nothing is told after an error event', () => {
+  test('nothing follows an error event', () => {
     const upstream = open()
-    const told = take(upstream)
+    const taken = take(upstream)
     upstream.send(`${DELTA}data: {"error":{"message":"no"}}\n\n${DELTA}`)
     upstream.send(DELTA)
     upstream.end()
-    expect(told).toEqual([DELTA, 'broke error_event'])
+    expect(taken).toEqual([DELTA, 'broke error_event'])
     expect(upstream.response.abort).toHaveBeenCalledOnce()
   })
 
-  test('a last event that cannot be read breaks the stream, and nothing else', () => {
+  test('a last event that cannot be read breaks the stream and nothing else', () => {
     const upstream = open()
-    const told = take(upstream)
+    const taken = take(upstream)
     vi.spyOn(upstream.stream.observer, 'flush').mockImplementation(() => {
       throw new RangeError('too deep')
     })
     upstream.send(DELTA)
     expect(upstream.end).not.toThrow()
-    expect(told).toEqual([DELTA, 'broke observer_failed'])
+    expect(taken).toEqual([DELTA, 'broke observer_failed'])
   })
 })

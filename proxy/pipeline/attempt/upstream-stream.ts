@@ -45,16 +45,16 @@ export class UpstreamStream implements AnswerSink {
   #heldBytes = 0
   /** Chunks of this tick, not yet read. */
   #tick: Buffer[] = []
-  /** An answer that is no stream. */
+  /** An answer that is not a stream. */
   #whole: { chunks: Buffer[]; size: number } | undefined
   /** The first byte that is not blank has arrived. */
   #known = false
   #closing: NodeJS.Timeout | undefined
   #taker: StreamTaker | undefined
-  /** How it ended, also when it ended before it had a taker. */
+  /** How it ended; it may end before it has a taker. */
   #end: Ending | undefined
 
-  /** `mask` removes what the client must not see. */
+  /** `mask` removes secrets. */
   constructor(response: UpstreamResponse, observer: StreamObserver, maxWholeBytes: number, mask: Mask) {
     this.#response = response
     this.observer = observer
@@ -63,7 +63,7 @@ export class UpstreamStream implements AnswerSink {
     response.attach(this)
   }
 
-  /** Resolves when the answer has begun, or when there will be none. */
+  /** Resolves when the answer has begun or failed. */
   opening(): Promise<Opening> {
     return this.#opening.promise
   }
@@ -99,7 +99,7 @@ export class UpstreamStream implements AnswerSink {
       this.#collect(this.#whole, chunk)
       return
     }
-    if (this.observer.begun) this.#response.heard()
+    if (this.observer.begun) this.#response.noteContent()
     // One packet often holds many events, each in its own chunk. Joined they cost one conversion and one write.
     if (this.#tick.push(chunk) === 1) process.nextTick(() => this.#readTick())
   }
@@ -117,7 +117,7 @@ export class UpstreamStream implements AnswerSink {
       this.#response.abort()
       return
     }
-    if (!begun && this.observer.begun) this.#response.heard()
+    if (!begun && this.observer.begun) this.#response.noteContent()
     if (bytes !== undefined) this.#pass(this.#mask(bytes))
     if (this.#end !== undefined) return
     if (this.observer.failure !== undefined) {
@@ -174,7 +174,7 @@ export class UpstreamStream implements AnswerSink {
   }
 
   #collect(whole: { chunks: Buffer[]; size: number }, chunk: Buffer): void {
-    if (firstByte(chunk) >= 0) this.#response.heard()
+    if (firstByte(chunk) >= 0) this.#response.noteContent()
     whole.size += chunk.length
     if (whole.size <= this.#maxWholeBytes) {
       whole.chunks.push(chunk)

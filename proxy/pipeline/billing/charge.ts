@@ -34,23 +34,28 @@ export interface Order {
   images?: number
 }
 
-/** What is known of the cost of an answer. */
+/** The known facts about the cost of an answer. */
 export interface Charged extends Pick<StreamResult, 'usage' | 'tier' | 'delivered'> {
   target: PlannedTarget
 }
 
 /** The money of a request between its hold and its settlement. */
 export interface Bill {
-  /** Watches the cost of a stream; `exhausted` is called when the funds are used up. Undefined where nothing is to be paid. */
+  /**
+   * Watches the cost of a stream; `exhausted` is called when the funds are used up. Undefined if the answer is free.
+   */
   meter(exhausted: () => void): StreamMeter | undefined
-  /** Charges the answer, or frees the hold when there was none, and logs both. */
+  /** Charges the answer, or frees the hold if there was no answer, and logs both. */
   settle(charged: Charged | undefined): Promise<void>
 }
 
 /** A thousand dollars. */
 const MAX_UNENFORCED_HOLD = 1_000_000_000_000
 
-/** An account that pays may ask only for those costlier tiers that have a price: otherwise the upstream charges more than we do. */
+/**
+ * A paying account may request an expensive tier only if it has a price: otherwise the upstream charges more than the
+ * gateway.
+ */
 export function refuseUnpricedTier({ account }: Caller, { route, request }: Order): void {
   const tier = COSTLIER_TIERS.find((costlier) => costlier === request.head.tier)
   if (tier === undefined || account?.enforced !== true || route.price === undefined) return
@@ -86,14 +91,14 @@ async function takeHold(
   return holds.take(account, { id, amount: amountToHold(account, route, size), about }, time)
 }
 
-/** Output tokens that one answer may have; `asked` is the caller's own limit. */
-export function outputLimit(route: RouteRecord, asked: number | undefined): number {
-  return asked ?? route.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS
+/** Output tokens that one answer may have; `requested` is the caller's own limit. */
+export function outputLimit(route: RouteRecord, requested: number | undefined): number {
+  return requested ?? route.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS
 }
 
 export function amountToHold(account: AccountRecord, route: RouteRecord, size: HoldSize): Nanos {
   const bound = route.price === undefined ? 0 : holdAmount(route.price, size)
-  // Nothing is refused where funds are not enforced, and the sum of such holds must stay countable.
+  // Accounts without enforcement are never refused, so their holds are capped: the sum must stay a safe integer.
   return account.enforced ? bound : Math.min(bound, MAX_UNENFORCED_HOLD)
 }
 

@@ -10,11 +10,11 @@ import { type MeterOptions, StreamMeter } from './meter.ts'
 
 const ACCOUNT = testPayer()
 const PROMPT = { textBytes: 0, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 }
-/** A nano-dollar for each output token, so that money and tokens are the same number. */
+/** One nano-dollar per output token, so that money and tokens are the same number. */
 const PRICE = testPrice({ output: '0.001' })
-/** By how many output tokens a hold grows. */
+/** The number of output tokens by which a hold grows. */
 const QUANTUM = 2_048
-/** Output tokens between two looks at most. */
+/** The most output tokens between two checks. */
 const STEP = 32
 
 interface Setup extends Partial<Pick<MeterOptions, 'tier' | 'prompt' | 'factor' | 'capped'>> {
@@ -24,17 +24,17 @@ interface Setup extends Partial<Pick<MeterOptions, 'tier' | 'prompt' | 'factor' 
   renew?: Ledger['renew']
 }
 
-/** A stream that is metered; `to` delivers up to so many deltas, `by` at a time. */
+/** A metered stream; `to` delivers deltas up to a number, `by` at a time. */
 async function stream({ funds, held, price = PRICE, renew, ...options }: Setup) {
   const { ledger } = createEmbeddedStore()
   await ledger.open(ACCOUNT.id)
   await ledger.topup({ account: ACCOUNT.id, id: 'default/first', amount: funds })
-  const asked: { at: number; command: Renew }[] = []
+  const renewals: { at: number; command: Renew }[] = []
   let tokens = 0
   const watched: Ledger = {
     ...ledger,
     renew(command) {
-      asked.push({ at: tokens, command })
+      renewals.push({ at: tokens, command })
       return (renew ?? ledger.renew)(command)
     },
   }
@@ -64,34 +64,34 @@ async function stream({ funds, held, price = PRICE, renew, ...options }: Setup) 
     }
     return tokens
   }
-  return { hold, asked, exhausted, to, now: () => tokens }
+  return { hold, renewals, exhausted, to, now: () => tokens }
 }
 
 describe('a hold grows', () => {
-  test('by one quantum, when 80 % of it is used up', async () => {
-    const { hold, asked, to } = await stream({ funds: 1_000_000, held: 4_000 })
+  test('by one quantum, when 80 % of it is used', async () => {
+    const { hold, renewals, to } = await stream({ funds: 1_000_000, held: 4_000 })
     await to(3_200)
-    expect([asked, hold.amount]).toEqual([[], 4_000])
+    expect([renewals, hold.amount]).toEqual([[], 4_000])
     await to(3_200 + STEP + 1)
     expect(hold.amount).toBe(4_000 + QUANTUM)
-    expect(asked).toHaveLength(1)
-    expect(asked[0]?.command.amount).toBe(4_000 + QUANTUM)
+    expect(renewals).toHaveLength(1)
+    expect(renewals[0]?.command.amount).toBe(4_000 + QUANTUM)
     await to(4_800)
-    expect(asked).toHaveLength(1)
+    expect(renewals).toHaveLength(1)
     // 80 % of 6,048.
     await to(4_839 + STEP)
-    expect(asked).toHaveLength(2)
+    expect(renewals).toHaveLength(2)
   })
 
-  test('never, as long as the caller keeps to a limit that the hold covers', async () => {
-    const { hold, asked, exhausted, to } = await stream({ funds: 1_000_000, held: 4_000, capped: true })
+  test('never, while the answer stays within a limit that the hold covers', async () => {
+    const { hold, renewals, exhausted, to } = await stream({ funds: 1_000_000, held: 4_000, capped: true })
     await to(4_000)
-    expect([asked, hold.amount, exhausted.mock.calls]).toEqual([[], 4_000, []])
+    expect([renewals, hold.amount, exhausted.mock.calls]).toEqual([[], 4_000, []])
     await to(4_000 + STEP + 1)
     expect(hold.amount).toBe(4_000 + QUANTUM)
   })
 
-  test('for as long as the funds allow', async () => {
+  test('as far as the funds allow', async () => {
     const { hold, exhausted, to } = await stream({ funds: 1_000_000, held: 100 })
     await to(20_000, 10)
     expect(exhausted).not.toHaveBeenCalled()
@@ -99,33 +99,33 @@ describe('a hold grows', () => {
     expect(hold.amount).toBeLessThan(20_000 / 0.8 + QUANTUM)
   })
 
-  test('once at a time', async () => {
+  test('one renewal at a time', async () => {
     const answer = Promise.withResolvers<'OK'>()
-    const { asked, exhausted, to } = await stream({
+    const { renewals, exhausted, to } = await stream({
       funds: 1_000_000,
       held: 1_000,
       renew: () => answer.promise,
     })
     await to(3_000)
-    expect([asked.length, exhausted.mock.calls]).toEqual([1, []])
+    expect([renewals.length, exhausted.mock.calls]).toEqual([1, []])
     answer.resolve('OK')
     await to(3_000 + STEP + 2)
-    expect(asked).toHaveLength(2)
+    expect(renewals).toHaveLength(2)
   })
 })
 
 describe('a stream ends', () => {
-  test('when funds were refused and the hold is used up, not before', async () => {
-    const { asked, exhausted, to, now } = await stream({ funds: 4_000, held: 4_000 })
+  test('when more funds were refused and the hold is used up, not before', async () => {
+    const { renewals, exhausted, to, now } = await stream({ funds: 4_000, held: 4_000 })
     await to(4_000)
-    expect([asked.length, exhausted.mock.calls]).toEqual([1, []])
+    expect([renewals.length, exhausted.mock.calls]).toEqual([1, []])
     await to(9_999)
     expect(exhausted).toHaveBeenCalledOnce()
     expect(now()).toBeLessThanOrEqual(4_000 + STEP + 1)
-    expect(asked).toHaveLength(1)
+    expect(renewals).toHaveLength(1)
   })
 
-  test('also when the caller named a limit and the answer goes past it', async () => {
+  test('even if the caller set a limit and the answer exceeds it', async () => {
     const { exhausted, to, now } = await stream({ funds: 1_000, held: 1_000, capped: true })
     await to(9_999)
     expect(exhausted).toHaveBeenCalledOnce()
@@ -134,14 +134,14 @@ describe('a stream ends', () => {
   })
 
   test('never because the store is away', async () => {
-    const { asked, exhausted, to } = await stream({
+    const { renewals, exhausted, to } = await stream({
       funds: 1_000,
       held: 1_000,
       renew: () => Promise.reject(new StoreUnavailable('away')),
     })
     await to(3_000)
     expect(exhausted).not.toHaveBeenCalled()
-    expect(asked.length).toBeGreaterThan(1)
+    expect(renewals.length).toBeGreaterThan(1)
   })
 
   test.each([
@@ -149,17 +149,17 @@ describe('a stream ends', () => {
     ['the prompt alone', testPrice({ input: '1000' }), 1],
     ['nothing', testPrice({}), 0],
   ])('never under a price for %s', async (_, price, held) => {
-    const { asked, exhausted, to } = await stream({
+    const { renewals, exhausted, to } = await stream({
       funds: 1_000_000_000,
       held,
       price,
       prompt: { ...PROMPT, textBytes: 1_000_000 },
     })
     await to(50_000, 100)
-    expect([asked, exhausted.mock.calls]).toEqual([[], []])
+    expect([renewals, exhausted.mock.calls]).toEqual([[], []])
   })
 
-  test('by one look past its hold at most, whatever the funds and the pieces', async () => {
+  test('at most one check past its hold, whatever the funds and the pieces', async () => {
     const amount = fc.integer({ min: 1, max: 12_000 })
     const piece = fc.integer({ min: 1, max: 200 })
     await fc.assert(
@@ -169,7 +169,7 @@ describe('a stream ends', () => {
         const end = await to(40_000, by)
         expect(exhausted).toHaveBeenCalledOnce()
         expect(hold.amount).toBeLessThanOrEqual(funds)
-        // What is left is less than the quantum that was refused.
+        // Less is left than the quantum that was refused.
         expect(hold.amount).toBeGreaterThan(funds - QUANTUM)
         expect(end).toBeGreaterThan(hold.amount)
         expect(end).toBeLessThanOrEqual(hold.amount + 2 * (STEP + by))
@@ -180,15 +180,15 @@ describe('a stream ends', () => {
 })
 
 describe('the cost so far', () => {
-  /** What the ledger was told when the hold was renewed after `tokens`. */
+  /** The cost so far that was reported at the renewal after `tokens`. */
   async function seenAfter(tokens: number, setup: Partial<Setup>): Promise<number | undefined> {
-    const { hold, asked, to } = await stream({ funds: 1_000_000, held: 900_000, ...setup })
+    const { hold, renewals, to } = await stream({ funds: 1_000_000, held: 900_000, ...setup })
     await to(tokens, tokens)
     await hold.renew()
-    return asked.at(-1)?.command.seen
+    return renewals.at(-1)?.command.seen
   }
 
-  test('is what was delivered, with the prompt, the factor and the tier', async () => {
+  test('covers the delivered output and the prompt, with the factor and the tier', async () => {
     const price = { ...testPrice({ input: '0.002', output: '0.001' }), multipliers: { fast: 3_000_000_000 } }
     expect(await seenAfter(1_000, {})).toBe(1_000)
     expect(await seenAfter(1_000, { factor: 1.5 })).toBe(1_500)
@@ -196,12 +196,12 @@ describe('the cost so far', () => {
     expect(await seenAfter(1_000, { price, tier: 'fast' })).toBe(3_000)
   })
 
-  test('is told also where the hold need not grow', async () => {
+  test('is reported even if the hold need not grow', async () => {
     const price = testPrice({ perRequest: '0.0001' })
     expect(await seenAfter(1_000, { price, capped: true })).toBe(100_000)
   })
 
-  test('is not looked at for every token', async () => {
+  test('is not computed for every token', async () => {
     expect(await seenAfter(STEP - 1, {})).toBe(0)
     expect(await seenAfter(STEP, {})).toBe(STEP)
   })

@@ -1,4 +1,4 @@
-/** Bodies that come compressed: what is undone, and what is refused before it costs anything. */
+/** Compressed bodies: which are inflated, and which are refused before they cost anything. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { BodyMemory } from './memory.ts'
 import { readBody } from './read-body.ts'
 
-/** Of several of the pieces in which a body is inflated. */
+/** Larger than the pieces in which a body is inflated. */
 const MAX = 300_000
 const LIMITS = {
   maxBodyBytes: 10_000_000,
@@ -15,7 +15,7 @@ const LIMITS = {
   memory: new BodyMemory(Infinity),
 }
 
-/** What is read of the body, or the code of the refusal. */
+/** The inflated body, or the code of the refusal. */
 async function read(body: Buffer, encoding = 'gzip'): Promise<Buffer | string> {
   const headers = { 'content-encoding': encoding }
   const req = Object.assign(new PassThrough(), { headers }) as unknown as IncomingMessage
@@ -34,7 +34,7 @@ async function read(body: Buffer, encoding = 'gzip'): Promise<Buffer | string> {
 const zeros = (size: number) => Buffer.alloc(size, '0')
 
 describe('gzip', () => {
-  test('inflates to as many bytes as are allowed', async () => {
+  test('inflates up to the allowed size', async () => {
     expect(await read(gzipSync(zeros(MAX)))).toEqual(zeros(MAX))
     expect(await read(gzipSync(zeros(MAX + 1)))).toBe('request_too_large')
   })
@@ -46,12 +46,12 @@ describe('gzip', () => {
     expect(await read(Buffer.concat(Array(100_000).fill(gzipSync(''))))).toEqual(Buffer.alloc(0))
   })
 
-  test('is undone once: gzip inside is a body that is no JSON', async () => {
+  test('is inflated once: gzip inside gzip is not JSON', async () => {
     const inner = gzipSync('{}')
     expect(await read(gzipSync(inner))).toEqual(inner)
   })
 
-  test('of a hundred mebibytes stops at the bound', async () => {
+  test('of a hundred mebibytes is stopped at the bound', async () => {
     const bomb = gzipSync(Buffer.alloc(100 * 1_048_576))
     const before = process.memoryUsage().rss
     const got = await read(bomb)
@@ -60,12 +60,12 @@ describe('gzip', () => {
   })
 
   test.each<[string, Buffer]>([
-    ['is cut', gzipSync('abc').subarray(0, -1)],
-    ['has a second member that is cut', Buffer.concat([gzipSync('abc'), gzipSync('abc').subarray(0, 12)])],
-    ['goes on with something else', Buffer.concat([gzipSync('abc'), Buffer.from('{"model":"m"}')])],
-    ['has another checksum', Buffer.concat([gzipSync('abc').subarray(0, -8), Buffer.alloc(8)])],
-    ['is none', Buffer.from('{"model":"m"}')],
-    ['is a beginning without data', Buffer.from([0x1f, 0x8b])],
+    ['is truncated', gzipSync('abc').subarray(0, -1)],
+    ['has a truncated second member', Buffer.concat([gzipSync('abc'), gzipSync('abc').subarray(0, 12)])],
+    ['is followed by something else', Buffer.concat([gzipSync('abc'), Buffer.from('{"model":"m"}')])],
+    ['has a wrong checksum', Buffer.concat([gzipSync('abc').subarray(0, -8), Buffer.alloc(8)])],
+    ['is not gzip', Buffer.from('{"model":"m"}')],
+    ['is a header without data', Buffer.from([0x1f, 0x8b])],
   ])('that %s is refused', async (_what, body) => {
     expect(await read(body)).toBe('invalid_request')
   })
@@ -81,7 +81,7 @@ test.each<[string, (clear: string) => Buffer]>([
   ['identity, gzip', gzipSync],
   ['gzip;q=1', gzipSync],
   ['*', gzipSync],
-])('the encoding %s is not taken', async (encoding, encode) => {
+])('the encoding %s is refused', async (encoding, encode) => {
   expect(await read(encode('{}'), encoding)).toBe('unsupported_media_type')
 })
 

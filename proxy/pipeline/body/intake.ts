@@ -1,4 +1,4 @@
-/** What reading a body needs. */
+/** Ports for reading a body. */
 import type { Limits } from '../limits.ts'
 import type { BodyMemory } from './memory.ts'
 import type { BodyTurns } from './turns.ts'

@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BodyMemory } from './memory.ts'
 
-/** A body, and whether it was refused. */
+/** A body, with its refusal if there is one. */
 function body(memory: BodyMemory) {
   const refusals: unknown[] = []
   const lease = memory.lease((error) => refusals.push(error))
   return { lease, refusals }
 }
 
-test('the largest body that is still coming gives way to small ones', () => {
+test('the largest incomplete body gives way to small ones', () => {
   const memory = new BodyMemory(100)
   const large = body(memory)
   const larger = body(memory)
@@ -23,7 +23,7 @@ test('the largest body that is still coming gives way to small ones', () => {
   expect(memory.used).toBe(60)
 })
 
-test('a complete body stays: then the newcomer is refused', () => {
+test('a complete body stays, and the new one is refused', () => {
   const memory = new BodyMemory(100)
   const whole = body(memory)
   whole.lease.take(90)
@@ -35,7 +35,7 @@ test('a complete body stays: then the newcomer is refused', () => {
   expect(body(memory).lease.take(100)).toBe(true)
 })
 
-test('in any order of events the bytes of live bodies are counted, and stay within the bound', () => {
+test('in any order of events the counted bytes are those of live bodies, and within the bound', () => {
   const event = fc.record({
     what: fc.constantFrom('open', 'take', 'complete', 'release'),
     which: fc.nat(7),

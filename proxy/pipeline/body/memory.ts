@@ -2,7 +2,7 @@
 import { BytePool, type Holder } from '../../../kit/byte-pool.ts'
 import { GatewayError } from '../../errors.ts'
 
-/** Only incomplete bodies give way: a client that sends much and slowly cannot keep small requests out. */
+/** Only incomplete bodies give way, so that a client that sends a large body slowly cannot block small requests. */
 export class BodyMemory {
   readonly #pool: BytePool<BodyLease>
 
@@ -43,7 +43,7 @@ export class BodyLease implements Holder {
     return !this.#over
   }
 
-  /** The whole body has arrived: it cannot be refused any more. */
+  /** The whole body has arrived, so it can no longer be refused. */
   complete(): void {
     this.#pool.remove(this)
   }

@@ -20,7 +20,7 @@ const API = {
   },
 }
 
-/** Reads a body that comes in exactly these chunks. */
+/** Reads a body that arrives in exactly these chunks. */
 async function read(chunks: Iterable<Buffer>, limits = LIMITS) {
   const stream = new PassThrough({ objectMode: true })
   const req = Object.assign(stream, { headers: { 'content-type': FORM } }) as unknown as IncomingMessage
@@ -35,7 +35,7 @@ async function read(chunks: Iterable<Buffer>, limits = LIMITS) {
 function* cut(whole: Buffer, sizes: Iterable<number>) {
   let at = 0
   for (const size of sizes) {
-    // With memory of its own, as chunks of HTTP have.
+    // With memory of their own, like HTTP chunks.
     yield Buffer.from(new Uint8Array(whole.subarray(at, at + size)).buffer)
     at += size
   }
@@ -45,7 +45,7 @@ function bytes(size: number): Buffer {
   return Buffer.from(Uint8Array.from({ length: size }, (_, n) => (n * 31 + (n >> 8)) & 0xff))
 }
 
-/** What was held of a body at its end: how many Buffers, and all memory behind them. */
+/** The memory of a body at its end: the number of Buffers, and the bytes behind them. */
 function watchHeld() {
   const concat = vi.spyOn(Buffer, 'concat')
   onTestFinished(() => concat.mockRestore())
@@ -62,11 +62,11 @@ function watchHeld() {
 describe('a body in small chunks', () => {
   test.each<[string, readonly number[]]>([
     ['a byte at a time', [1]],
-    ['just below what is kept as it is', [4_095]],
-    ['of a little more than half a block', [2_100]],
+    ['just below the size that is kept without a copy', [4_095]],
+    ['a little more than half a block', [2_100]],
     ['small and large in turn', [1, 4_096]],
     ['many small ones and a large one', [...Array.from({ length: 100 }, () => 1), 65_536]],
-  ])('is held in at most twice its size: %s', async (_, sizes) => {
+  ])('takes at most twice its size: %s', async (_, sizes) => {
     const held = watchHeld()
     const round = sizes.reduce((sum, size) => sum + size)
     const rounds = Math.floor(MIB / round)
@@ -74,19 +74,19 @@ describe('a body in small chunks', () => {
     const all = Array.from({ length: rounds }, () => sizes).flat()
     expect((await read(cut(whole, all))).equals(whole)).toBe(true)
     const { count, bytes: memory } = held()
-    // 256 pieces of 4 KiB, and one that is not full between each two.
+    // 256 pieces of 4 KiB, and a partly filled one between each two.
     expect(count).toBeGreaterThan(1)
     expect(count).toBeLessThanOrEqual(2 * 256 + 2)
     expect(memory).toBeLessThanOrEqual(2 * whole.length + 4_096)
   })
 
-  test('a few of them take four KiB', async () => {
+  test('takes four KiB for a few chunks', async () => {
     const held = watchHeld()
     expect(String(await read(cut(Buffer.from('abc'), [1, 1, 1])))).toBe('abc')
     expect(held()).toEqual({ count: 2, bytes: 1 + 4_096 })
   })
 
-  test('the beginning of a large one is held in the same way', async () => {
+  test('is held in the same way if it becomes large', async () => {
     const held = watchHeld()
     const whole = bytes(MIB + 1)
     const prefix = await read(
@@ -100,12 +100,12 @@ describe('a body in small chunks', () => {
   })
 })
 
-test('a body in one chunk is not copied', async () => {
+test('a body in a single chunk is not copied', async () => {
   const chunk = Buffer.from('{"model":"m"}')
   expect(await read([chunk])).toBe(chunk)
 })
 
-test('whatever it is cut into, a body is what was sent', async () => {
+test('a body has the bytes that were sent, however they are split', async () => {
   const size = fc.oneof(
     fc.integer({ min: 1, max: 20 }),
     fc.integer({ min: 1, max: 9_000 }),

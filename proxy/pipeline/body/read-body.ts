@@ -45,7 +45,7 @@ export function bodyBounds(
 }
 
 /**
- * Reads the body of a request and undoes gzip: JSON, or a form that the API takes. Where the API takes uploads, a form
+ * Reads the body of a request and undoes gzip: JSON, or a form that the API takes. If the API accepts uploads, a form
  * that is too large to hold is returned as its beginning. Throws GatewayError (413, 415, 400 for broken gzip, 503 when
  * memory is short) and ClientGone. A client that waits for `100 Continue` gets it here, so that an earlier refusal saves
  * it the upload.

@@ -10,7 +10,7 @@ import { openUpload, type Upload } from './upload.ts'
 
 export interface ReadRequest {
   request: ParsedRequest
-  /** The part of the body that is passed on while it comes; dropped when the request is over. */
+  /** The part of the body that is streamed while it arrives; dropped when the request is over. */
   upload?: Upload
 }
 

@@ -7,7 +7,7 @@ afterEach(() => vi.useRealTimers())
 const LARGE = 1_048_577
 const PARSE_MS = 10
 
-/** A clock that only parsing moves. */
+/** A clock that advances only while a body is parsed. */
 function setUp(most = 2) {
   const clock = { now: 0 }
   const turns = new BodyTurns(most, () => clock.now)
@@ -24,12 +24,12 @@ function setUp(most = 2) {
   return { turns, parsed, send }
 }
 
-test('two large bodies of a client are parsed, others in their order when places are free', async () => {
+test('two large bodies of a client are parsed, the others in order as places become free', async () => {
   const { turns, parsed, send } = setUp()
   const all = Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => send(name)))
   await vi.advanceTimersByTimeAsync(1)
   expect(parsed).toEqual(['a', 'b'])
-  // Each place rests for three times as long as it was used.
+  // Each place stays idle for three times as long as it was used.
   await vi.advanceTimersByTimeAsync(3 * PARSE_MS)
   expect(parsed).toEqual(['a', 'b', 'c', 'd'])
   await vi.runAllTimersAsync()
@@ -37,7 +37,7 @@ test('two large bodies of a client are parsed, others in their order when places
   expect(turns.size).toBe(0)
 })
 
-test('neither small ones nor other clients wait for them', async () => {
+test('neither small bodies nor other clients wait for them', async () => {
   const { parsed, send } = setUp(1)
   void send('a')
   void send('b')
@@ -55,18 +55,18 @@ test('a client that leaves frees its place', async () => {
   const ends = Promise.allSettled(left)
   const last = send('c')
   second.abort('left while it waited')
-  first.abort('left in its turn')
+  first.abort('left during its turn')
   await vi.runAllTimersAsync()
   expect(await last).toBe('c')
   expect((await ends).map((end) => end.status === 'rejected' && end.reason)).toEqual([
-    'left in its turn',
+    'left during its turn',
     'left while it waited',
   ])
   expect(parsed).toEqual(['c'])
   expect(turns.size).toBe(0)
 })
 
-test('one that cannot be parsed frees its place, too', async () => {
+test('a body that cannot be parsed frees its place', async () => {
   const { turns, send } = setUp(1)
   const broken = turns.take('key', LARGE, new AbortController().signal, () => {
     throw new Error('no JSON')

@@ -45,7 +45,7 @@ afterEach(() => {
   server.close()
 })
 
-/** The server's side of a request that begins like this. */
+/** The server's side of a request with this beginning. */
 async function begin(text: string | Buffer, headers: Record<string, string> = {}) {
   const { port } = server.address() as AddressInfo
   sent = request({
@@ -70,13 +70,13 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 }
 
 describe('the beginning of a body', () => {
-  test('up to the limit it is held', async () => {
+  test('is held up to the limit', async () => {
     const [req, res] = await begin('0123456789')
     sent.end()
     expect(String(await readBody(req, res, LIMITS, API))).toBe('0123456789')
   })
 
-  test('beyond it no more is read', async () => {
+  test('is not read beyond the limit', async () => {
     const [req, res] = await begin('0123456789a')
     const body = await readBody(req, res, LIMITS, API)
     expect(body).toMatchObject({ maxBytes: 1_000_000, req, res })
@@ -87,7 +87,7 @@ describe('the beginning of a body', () => {
 
   test.each([
     ['JSON', { 'content-type': 'application/json' }, API],
-    ['of an API that takes no uploads', {}, { forms: [FORM] }],
+    ['of an API without uploads', {}, { forms: [FORM] }],
     ['longer than any upload', { 'content-length': '1000001' }, API],
     ['packed', { 'content-encoding': 'gzip' }, API],
   ])('refused: %s', async (_name, headers, api) => {
@@ -95,13 +95,13 @@ describe('the beginning of a body', () => {
     expect(await codeOf(readBody(req, res, LIMITS, api))).toBe('request_too_large')
   })
 
-  test('an upload limit below the other one takes nothing away', async () => {
+  test('an upload limit below the body limit does not lower that', async () => {
     const [req, res] = await begin('0123456789a')
     const body = readBody(req, res, { ...LIMITS, maxUploadBytes: 1 }, API)
     expect(await codeOf(body)).toBe('request_too_large')
   })
 
-  test('a small one may be packed', async () => {
+  test('may be compressed if the body is small', async () => {
     const [req, res] = await begin(gzipSync('0123456789a'), { 'content-encoding': 'gzip' })
     sent.end()
     const body = await readBody(req, res, { ...LIMITS, maxBodyBytes: 100 }, API)
@@ -109,7 +109,7 @@ describe('the beginning of a body', () => {
   })
 })
 
-/** Passes everything on in upper case; `!` is refused, and so is an end without a dot before it. */
+/** Forwards everything in upper case; refuses `!`, and an end without a dot before it. */
 function shouting() {
   let last = ''
   const bad = () => new GatewayError('invalid_request', 'It is bad.')
@@ -151,7 +151,7 @@ function reading(stream: Readable) {
 }
 
 describe('an upload', () => {
-  test('goes on as it comes, behind what is sent first', async () => {
+  test('is forwarded as it arrives, after its beginning', async () => {
     const { upload: it, control } = await upload()
     const read = reading(it.open(Buffer.from('head ')))
     await vi.waitFor(() => expect(read.text).toBe('head first bytes '))
@@ -163,7 +163,7 @@ describe('an upload', () => {
     expect(control.signal.aborted).toBe(false)
   })
 
-  test('can be begun again as long as nothing more was taken', async () => {
+  test('can be restarted as long as no more was read', async () => {
     const { upload: it } = await upload()
     it.open(Buffer.from('lost ')).destroy()
     expect(it.touched).toBe(false)
@@ -173,22 +173,19 @@ describe('an upload', () => {
     expect(it.touched).toBe(true)
   })
 
-  test.each(['bad!', 'bad! and more', 'no end'])(
-    'what is no good request is broken off: %s',
-    async (text) => {
-      const { upload: it, req, control } = await upload()
-      const read = reading(it.open(Buffer.from('head ')))
-      sent.end(text)
-      await vi.waitFor(() => expect(control.signal.reason).toMatchObject({ code: 'invalid_request' }))
-      await vi.waitFor(() => expect(read.closed).toBe(true))
-      expect(read.ended).toBe(false)
-      expect(read.text).not.toContain('BAD')
-      // The rest is read and dropped, so that the client may hear of it.
-      await vi.waitFor(() => expect(req.complete).toBe(true))
-    },
-  )
+  test.each(['bad!', 'bad! and more', 'no end'])('an invalid request is aborted: %s', async (text) => {
+    const { upload: it, req, control } = await upload()
+    const read = reading(it.open(Buffer.from('head ')))
+    sent.end(text)
+    await vi.waitFor(() => expect(control.signal.reason).toMatchObject({ code: 'invalid_request' }))
+    await vi.waitFor(() => expect(read.closed).toBe(true))
+    expect(read.ended).toBe(false)
+    expect(read.text).not.toContain('BAD')
+    // The rest is read and dropped, so that the client can receive the refusal.
+    await vi.waitFor(() => expect(req.complete).toBe(true))
+  })
 
-  test('more than an upload may have', async () => {
+  test('is refused above its limit', async () => {
     const { upload: it, control } = await upload('0123456789a', { ...LIMITS, maxUploadBytes: 20 })
     const read = reading(it.open(Buffer.from('head ')))
     sent.write('123456789')
@@ -198,7 +195,7 @@ describe('an upload', () => {
     await vi.waitFor(() => expect(control.signal.reason).toMatchObject({ code: 'request_too_large' }))
   })
 
-  test('a reader that does not read makes the client wait', async () => {
+  test('a reader that does not read pauses the client', async () => {
     const { upload: it, req } = await upload('x'.repeat(20))
     const stream = it.open(Buffer.from('head '))
     stream.read(1)
@@ -213,7 +210,7 @@ describe('an upload', () => {
     expect(read.text).toHaveLength('ead first bytes LAST.END'.length + 500_000)
   })
 
-  test('it is known who waits for whom', async () => {
+  test('reports whether the client or the upstream is waiting', async () => {
     const { upload: it } = await upload()
     expect(it.waitsForClient).toBe(false)
     const read = reading(it.open(Buffer.from('head ')))
@@ -223,7 +220,7 @@ describe('an upload', () => {
     expect(it.waitsForClient).toBe(false)
   })
 
-  test('a client that leaves, before and while it is read', async () => {
+  test('fails if the client leaves, before it is read or meanwhile', async () => {
     const { upload: it, control } = await upload()
     const read = reading(it.open(Buffer.from('head ')))
     await vi.waitFor(() => expect(it.touched).toBe(true))
@@ -233,7 +230,7 @@ describe('an upload', () => {
     expect(read.ended).toBe(false)
   })
 
-  test('a client that left before', async () => {
+  test('fails if the client has left before', async () => {
     const { upload: it, req, control } = await upload()
     sent.destroy()
     await vi.waitFor(() => expect(req.destroyed).toBe(true))
@@ -241,14 +238,14 @@ describe('an upload', () => {
     await vi.waitFor(() => expect(control.signal.reason).toBeInstanceOf(ClientGone))
   })
 
-  test('a request that the server has answered by itself', async () => {
+  test('fails if the server has already answered by itself', async () => {
     const { upload: it, res, control } = await upload()
     res.end('too slow')
     reading(it.open(Buffer.from('head ')))
     await vi.waitFor(() => expect(control.signal.reason).toBeInstanceOf(ClientGone))
   })
 
-  test('a request that the server answers by itself while it is read', async () => {
+  test('fails if the server answers by itself while it is read', async () => {
     const { upload: it, res, control } = await upload()
     reading(it.open(Buffer.from('head ')))
     await vi.waitFor(() => expect(it.touched).toBe(true))
@@ -256,7 +253,7 @@ describe('an upload', () => {
     await vi.waitFor(() => expect(control.signal.reason).toBeInstanceOf(ClientGone))
   })
 
-  test('one whose reader left it waiting is dropped', async () => {
+  test('is dropped if its reader stops reading', async () => {
     const { upload: it, req } = await upload()
     it.open(Buffer.from('head ')).read(1)
     await vi.waitFor(() => expect(it.touched).toBe(true))
@@ -266,7 +263,7 @@ describe('an upload', () => {
     await vi.waitFor(() => expect(req.complete).toBe(true))
   })
 
-  test('one that nobody reads any more is dropped', async () => {
+  test('is dropped if its reader is done', async () => {
     const { upload: it, req, control } = await upload()
     const read = reading(it.open(Buffer.from('head ')))
     await vi.waitFor(() => expect(it.touched).toBe(true))
@@ -277,7 +274,7 @@ describe('an upload', () => {
     expect(control.signal.aborted).toBe(false)
   })
 
-  test('one whose beginning is bad is dropped as well', async () => {
+  test('is dropped if its beginning is invalid', async () => {
     const [req, res] = await begin('0123456789a')
     const body = (await readBody(req, res, LIMITS, API)) as LargeBody
     expect(() => openUpload({ parseUpload: NO_UPLOAD }, body, new AbortController(), FORM_LIMITS)).toThrow(

@@ -1,4 +1,4 @@
-/** Passes a request body on to an upstream while it arrives, with back-pressure from the upstream to the client. */
+/** Streams a request body to an upstream while it arrives, with back-pressure from the upstream to the client. */
 
 import { Readable } from 'node:stream'
 import type { ClientApi } from '../../dialects/core/dialect.ts'
@@ -29,7 +29,7 @@ export class Upload {
     this.#control = control
   }
 
-  /** True once bytes were passed on that are no longer in memory: the request cannot be sent again. */
+  /** True once bytes were sent that are no longer in memory, so the request cannot be repeated. */
   get touched(): boolean {
     return this.#touched
   }
@@ -56,7 +56,7 @@ export class Upload {
     return stream
   }
 
-  /** Drops the rest of the body: it has no reader any more. */
+  /** Drops the rest of the body, which no longer has a reader. */
   drop(): void {
     if (this.#over) return
     this.#over = true
@@ -98,7 +98,7 @@ export class Upload {
 
   readonly #onClose = () => this.#fail(new ClientGone())
 
-  /** Passes the bytes of `next` on; false when it throws. */
+  /** Forwards the bytes of `next`; false if it throws. */
   #check(next: () => Buffer[]): boolean {
     try {
       for (const bytes of next()) if (this.#stream?.push(bytes) === false) this.#body.req.pause()

@@ -1,4 +1,4 @@
-/** What conversations need beside the request. */
+/** Ports of conversations. */
 import type { StateStore } from '../../../store/contract.ts'
 import type { KeyRing } from '../../../store/sealing.ts'
 import type { Affinity } from '../../affinity/affinity.ts'
@@ -6,14 +6,14 @@ import type { Limits } from '../limits.ts'
 import type { ConversationLimits } from './previous.ts'
 
 export interface Conversations {
-  /** Conversations that were kept. */
+  /** Stored conversations. */
   state: StateStore
   /** Remembers which channel served a client's state or session. */
   affinity: Affinity
   /** Seals vendor state that clients carry. */
   sealing: KeyRing
   limits: ConversationLimits
-  /** A stored conversation that is sent whole must keep to the bounds on a request. */
+  /** The bounds on a request also apply to a stored conversation that is sent as a whole. */
   requests: Limits
   /** An answer could not be kept. */
   failed(error: unknown): void

@@ -1,4 +1,4 @@
-/** Stores what an answer adds to its conversation, before the client knows that the answer is complete. */
+/** Stores the items that an answer adds to its conversation, before the client gets the end of the answer. */
 import { totalInput, type Usage } from '../../../contract/usage.ts'
 import { withDeadline } from '../../../kit/time.ts'
 import type { ResponseBinding } from '../../../store/contract.ts'
@@ -12,7 +12,7 @@ import { writeExchange } from './stored-exchange.ts'
 /** How long an answer waits for the store. */
 const KEEP_MS = 1_000
 
-/** Who served an answer. */
+/** The origin of an answer. */
 interface ServedBy {
   /** namespace/name of the channel; '' for an answer without an upstream. */
   channel: string
@@ -27,14 +27,14 @@ interface KeptRequest {
   owner: string
   position: ChainPosition
   previous: Previous | undefined
-  /** What the request added, JSON texts. */
+  /** Items that the request added, JSON texts. */
   input: string[]
 }
 
-/** Never rejects: an answer that cannot be kept is served all the same. */
-export async function keepAnswer(asked: KeptRequest, answer: AnswerRecord, by: ServedBy): Promise<void> {
-  const { conversations, position } = asked
-  const work = [remember(asked, answer), ...(position.store ? [store(asked, answer, by)] : [])]
+/** Never rejects: an answer that cannot be stored is still served. */
+export async function keepAnswer(request: KeptRequest, answer: AnswerRecord, by: ServedBy): Promise<void> {
+  const { conversations, position } = request
+  const work = [remember(request, answer), ...(position.store ? [store(request, answer, by)] : [])]
   const failed = (error: unknown) => conversations.failed(error)
   const late = () => new Error('the store did not answer in time')
   await withDeadline(Promise.all(work.map((kept) => kept.catch(failed))), KEEP_MS, late).catch(failed)
@@ -77,7 +77,8 @@ async function store(
   }
   const { ttlMs, bindingTtlMs, exchangeBytes, ownerBytes } = limits
   const keepText = async () => {
-    // A chain that begins here must hold the whole history. If that is lost, store nothing: a part would pass for the whole.
+    // A chain that begins here must contain the whole history. If that is lost, store nothing: a part would pass for
+    // the whole.
     const earlier = before !== undefined || previous === undefined ? [] : await previous.history()
     if (earlier === undefined) return
     const text = writeExchange({ input: [...earlier, ...input], output, response })

@@ -36,7 +36,7 @@ interface Opening extends Routed {
 }
 
 export interface Conversation {
-  /** The request to weigh and price: all that the upstream reads, as far as the gateway knows it. */
+  /** The request to weigh and price: everything that the upstream reads, as far as the gateway knows it. */
   request: ParsedRequest
   lanes: Lanes
   /** Channels that should serve, the best first: namespace/name. */

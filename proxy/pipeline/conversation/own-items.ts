@@ -1,8 +1,10 @@
-/** Clients share the credential of a channel, so its upstream would give each the items of all. Each may name its own only. */
+/**
+ * Clients share a channel's credential, so its upstream would give each client all items. Each may name only its own.
+ */
 import { GatewayError } from '../../errors.ts'
 import type { StoreTime } from '../../ledger/store-time.ts'
 import type { Conversations } from './conversations.ts'
-import { toldUnavailable } from './previous.ts'
+import { unlessUnavailable } from './previous.ts'
 
 /** References that one request may have. */
 const MAX_REFERENCES = 256
@@ -16,7 +18,7 @@ export async function refuseForeignItems(
 ): Promise<void> {
   if (references.length === 0) return
   const few = references.slice(0, MAX_REFERENCES)
-  const known = await toldUnavailable(
+  const known = await unlessUnavailable(
     time.spend(() => Promise.all(few.map((reference) => affinity.knows('state', owner, reference)))),
   )
   if (references.length <= MAX_REFERENCES && known.every(Boolean)) return

@@ -25,18 +25,18 @@ beforeEach(async () => {
 
 const binding = (owner = OWNER) => bindingOf(state, new StoreTime(5_000), owner, 'resp_1')
 
-test('a response is its owner’s alone', async () => {
+test('a response is visible to its owner alone', async () => {
   expect(await binding()).toEqual(BINDING)
   expect(await binding('other')).toBeUndefined()
   expect(await storedExchanges({ state, limits: LIMITS }, OWNER, BINDING, 'resp_1')).toEqual([SAID])
   expect(await storedExchanges({ state, limits: LIMITS }, 'other', BINDING, 'resp_1')).toBeUndefined()
 })
 
-test('a response that is deleted while it is read does not come back', async () => {
+test('a response that is deleted while it is read does not reappear', async () => {
   const racing: StateStore = {
     ...state,
-    async exchanges(...asked) {
-      const found = await state.exchanges(...asked)
+    async exchanges(...ids) {
+      const found = await state.exchanges(...ids)
       await state.removeExchange(OWNER, 'resp_1', 'resp_1')
       await state.removeResponse(OWNER, 'resp_1')
       return found

@@ -26,9 +26,9 @@ export interface KeptConversations {
   limits: ConversationLimits
 }
 
-/** Turns that are read at most: a chain this long has been compacted, or is a loop. */
+/** The most turns that are read: a longer chain would have been compacted, or is a loop. */
 const MAX_EXCHANGES = 2_000
-/** Longer than the time for anything else: conversations may have megabytes. */
+/** Longer than for other reads, because conversations may have megabytes. */
 export const READ_MS = 3_000
 
 export interface Previous {
@@ -36,7 +36,7 @@ export interface Previous {
   /** Absent for a response that only its connection remembers. */
   binding?: ResponseBinding
   /**
-   * All items up to and including this response; undefined when they are not kept (any more). Throws GatewayError
+   * All items up to and including this response; undefined if they are not stored (any more). Throws GatewayError
    * store_unavailable.
    */
   history(): Promise<readonly string[] | undefined>
@@ -52,7 +52,7 @@ interface Known {
 
 /**
  * Throws GatewayError previous_response_not_found for an id that is unknown, gone, or another owner's, and
- * store_unavailable when the store cannot tell.
+ * store_unavailable if the store cannot answer.
  */
 export async function findPrevious(known: Known, owner: string, id: string): Promise<Previous> {
   const { kept, memory, time, chains } = known
@@ -94,7 +94,7 @@ export async function bindingOf(
   id: string,
 ): Promise<ResponseBinding | undefined> {
   try {
-    return await toldUnavailable(time.spend(() => state.response(owner, id)))
+    return await unlessUnavailable(time.spend(() => state.response(owner, id)))
   } catch (error) {
     if (error instanceof RecordUnreadable) return undefined
     throw error
@@ -109,7 +109,7 @@ export async function storedExchanges(
   id: string,
 ): Promise<StoredExchange[] | undefined> {
   const time = new StoreTime(READ_MS)
-  const exchanges = await toldUnavailable(
+  const exchanges = await unlessUnavailable(
     time.spend(() => state.exchanges(owner, { root, id }, ttlMs, MAX_EXCHANGES)),
   )
   // The read keeps the exchanges for longer, so the binding must live as long.
@@ -120,9 +120,9 @@ export async function storedExchanges(
 }
 
 /** Turns StoreUnavailable into a GatewayError: without this, a record that cannot be read now would pass for absent. */
-export async function toldUnavailable<T>(asked: Promise<T>): Promise<T> {
+export async function unlessUnavailable<T>(read: Promise<T>): Promise<T> {
   try {
-    return await asked
+    return await read
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     throw new GatewayError('store_unavailable', 'Conversations are not available at the moment.', {

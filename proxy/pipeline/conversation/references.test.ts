@@ -36,22 +36,22 @@ interface Stored {
   content?: string
 }
 
-/** What is asked is answered once `release` was called. */
+/** With `held`, reads are answered after a call of `release`. */
 function store(stored: Map<number, Stored>, held = false) {
-  const asked: string[] = []
+  const calls: string[] = []
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   if (!held) release()
   const find = (id: string) =>
     [...stored].find(([n]) => id === `resp_${answerId(n)}`) as [number, Stored] | undefined
   const state: Partial<StateStore> = {
     async response(owner, id) {
-      asked.push(`response ${owner}`)
+      calls.push(`response ${owner}`)
       await released
       const found = find(id)
       return found && { ...BINDING, native: found[1].native ?? false }
     },
     async exchange(owner, root, id, ttlMs): Promise<Exchange | undefined> {
-      asked.push(`exchange ${owner} ${root} ${ttlMs}`)
+      calls.push(`exchange ${owner} ${root} ${ttlMs}`)
       await released
       const found = find(id)
       if (found === undefined) return undefined
@@ -59,15 +59,15 @@ function store(stored: Map<number, Stored>, held = false) {
       return { id, root, text: writeExchange({ input: [], output: [], response }) }
     },
     async keepResponse(owner, id, ttlMs) {
-      asked.push(`keep ${owner} ${id} ${ttlMs}`)
+      calls.push(`keep ${owner} ${id} ${ttlMs}`)
     },
   }
-  return { asked, release, state: state as StateStore }
+  return { calls, release, state: state as StateStore }
 }
 
 const MAX_BODY_BYTES = 100_000
 
-async function said(state: StateStore, names: readonly (number | string)[], time = new StoreTime(5_000)) {
+async function resolved(state: StateStore, names: readonly (number | string)[], time = new StoreTime(5_000)) {
   const input = names.map((name) => ({
     type: 'item_reference',
     id: typeof name === 'string' ? name : itemIdOf(name),
@@ -99,51 +99,51 @@ async function said(state: StateStore, names: readonly (number | string)[], time
 const many = (count: number, stored: Stored = {}) =>
   new Map(Array.from({ length: count }, (_, n) => [n, stored] as const))
 
-test('what was kept is said in its place, what was not stays as it is', async () => {
-  const { state, asked } = store(many(2))
-  const { body } = await said(state, [1, 7, 0, 1])
+test('a kept item replaces its reference, other references stay', async () => {
+  const { state, calls } = store(many(2))
+  const { body } = await resolved(state, [1, 7, 0, 1])
   expect(body).toBe(
     `{"model":"m","input":[${text(1)},{"type":"item_reference","id":"${itemIdOf(7)}"},${text(0)},${text(1)}]}`,
   )
-  // Each answer is looked for once.
-  expect(asked.filter((what) => what === 'response o')).toHaveLength(3)
-  expect(asked.filter((what) => what === `exchange o root ${TTL_MS}`)).toHaveLength(2)
+  // Each answer is read once.
+  expect(calls.filter((what) => what === 'response o')).toHaveLength(3)
+  expect(calls.filter((what) => what === `exchange o root ${TTL_MS}`)).toHaveLength(2)
 })
 
-test('what was needed lives longer, but where the upstream keeps it', async () => {
-  const { state, asked } = store(
+test('the lifetime of a used item is extended, unless the upstream keeps it', async () => {
+  const { state, calls } = store(
     new Map<number, Stored>([
       [0, {}],
       [1, { native: true }],
     ]),
   )
-  await said(state, [0, 1])
-  expect(asked.filter((what) => what.startsWith('keep'))).toEqual([`keep o resp_${answerId(0)} ${TTL_MS}`])
+  await resolved(state, [0, 1])
+  expect(calls.filter((what) => what.startsWith('keep'))).toEqual([`keep o resp_${answerId(0)} ${TTL_MS}`])
 })
 
-test('that its time cannot be renewed keeps nothing from being said', async () => {
+test('a failure to extend a lifetime does not prevent the replacement', async () => {
   const { state } = store(many(1))
   const failing = { ...state, keepResponse: async () => Promise.reject(new StoreUnavailable('away')) }
-  expect((await said(failing, [0])).body).toBe(`{"model":"m","input":[${text(0)}]}`)
+  expect((await resolved(failing, [0])).body).toBe(`{"model":"m","input":[${text(0)}]}`)
 })
 
-test('the store is asked for all at the same time, and for 64 at most', async () => {
-  const { state, asked, release } = store(many(70), true)
+test('the store is read for all references at once, up to 64', async () => {
+  const { state, calls, release } = store(many(70), true)
   const numbers = Array.from({ length: 70 }, (_, n) => n)
-  const answer = said(state, numbers)
-  await expect.poll(() => asked.length).toBe(64)
+  const answer = resolved(state, numbers)
+  await expect.poll(() => calls.length).toBe(64)
   release()
   const { body } = await answer
-  expect(asked.filter((what) => what.startsWith('exchange'))).toHaveLength(64)
+  expect(calls.filter((what) => what.startsWith('exchange'))).toHaveLength(64)
   expect(body).toContain('text 63"')
   expect(body).not.toContain('text 64"')
 })
 
-test('many answers take no more of the time of a request than one', async () => {
+test('many answers take no more of the request’s store time than one', async () => {
   const { state } = store(many(64))
   const slow = { ...state, response: after(30, state.response.bind(state)) }
   const time = new StoreTime(1_000)
-  await said(
+  await resolved(
     slow,
     Array.from({ length: 64 }, (_, n) => n),
     time,
@@ -151,11 +151,11 @@ test('many answers take no more of the time of a request than one', async () => 
   expect(time.leftMs).toBeGreaterThan(500)
 })
 
-test('a request that names nothing of the gateway asks for nothing', async () => {
-  const { state, asked } = store(many(1))
-  const { request, answer } = await said(state, ['msg_of_an_upstream'])
+test('a request without ids of the gateway reads nothing', async () => {
+  const { state, calls } = store(many(1))
+  const { request, answer } = await resolved(state, ['msg_of_an_upstream'])
   expect(answer).toBe(request)
-  expect(asked).toEqual([])
+  expect(calls).toEqual([])
 })
 
 describe('a store', () => {
@@ -170,40 +170,43 @@ describe('a store', () => {
     return { ...state, [method]: fails } as StateStore
   }
 
-  test('with a binding that cannot be read has the others', async () => {
-    const { body } = await said(failing('response', new RecordUnreadable('x')), [0, 1])
+  test('with an unreadable binding still has the others', async () => {
+    const { body } = await resolved(failing('response', new RecordUnreadable('x')), [0, 1])
     expect(body).toContain('text 1"')
     expect(body).not.toContain('text 0"')
   })
 
   test.each(['response', 'exchange'] as const)('that is away is 503: %s', async (method) => {
-    await expect(said(failing(method, new StoreUnavailable('x')), [0, 1])).rejects.toMatchObject({
+    await expect(resolved(failing(method, new StoreUnavailable('x')), [0, 1])).rejects.toMatchObject({
       code: 'store_unavailable',
     })
   })
 
-  test('of which there is no time left is 503', async () => {
-    await expect(said(store(many(1)).state, [0], new StoreTime(0))).rejects.toMatchObject({
+  test('for which no time is left is 503', async () => {
+    await expect(resolved(store(many(1)).state, [0], new StoreTime(0))).rejects.toMatchObject({
       code: 'store_unavailable',
     })
   })
 })
 
 describe('size', () => {
-  test('a few names may not stand for more than a request may hold', async () => {
+  test('of the replaced items is limited like that of a request', async () => {
     const { state } = store(many(1, { content: 'x'.repeat(1_000) }))
     const times = (n: number) => Array.from({ length: n }, () => 0)
-    expect((await said(state, times(80))).body.length).toBeGreaterThan(80_000)
-    await expect(said(state, times(100))).rejects.toMatchObject({ code: 'request_too_large', param: 'input' })
+    expect((await resolved(state, times(80))).body.length).toBeGreaterThan(80_000)
+    await expect(resolved(state, times(100))).rejects.toMatchObject({
+      code: 'request_too_large',
+      param: 'input',
+    })
   })
 
-  test('is in bytes', async () => {
+  test('is counted in bytes', async () => {
     const { state } = store(many(1, { content: '\u{1F600}'.repeat(15_000) }))
-    await expect(said(state, [0, 0])).rejects.toMatchObject({ code: 'request_too_large' })
+    await expect(resolved(state, [0, 0])).rejects.toMatchObject({ code: 'request_too_large' })
   })
 })
 
-/** Takes so long for each. */
+/** Takes `ms` for each call. */
 function after<A extends unknown[], R>(ms: number, run: (...args: A) => Promise<R>) {
   return async (...args: A): Promise<R> => {
     await new Promise((resolve) => setTimeout(resolve, ms))

@@ -1,4 +1,4 @@
-/** Replaces items that a request only names by their text, from the stored answers that had them. */
+/** Replaces references to items by the items themselves, from stored answers. */
 import { RecordUnreadable, type ResponseBinding } from '../../../store/contract.ts'
 import type { ChainPosition, Chains } from '../../dialects/core/chains.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
@@ -6,7 +6,7 @@ import { GatewayError } from '../../errors.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
 import { jsonLimitsOf } from '../limits.ts'
 import type { Conversations } from './conversations.ts'
-import { type KeptConversations, READ_MS, toldUnavailable } from './previous.ts'
+import { type KeptConversations, READ_MS, unlessUnavailable } from './previous.ts'
 import { readExchange } from './stored-exchange.ts'
 
 /** Answers that one request may name items of. */
@@ -18,7 +18,7 @@ interface Known {
   owner: string
 }
 
-/** What finds the items of one request. */
+/** Finds the items of one request. */
 interface References {
   conversations: Pick<Conversations, 'state' | 'limits' | 'requests'>
   chains: Chains
@@ -53,7 +53,7 @@ export async function resolveItemReferences(
 async function answersOf({ kept, time, owner }: Known, ids: string[]): Promise<string[]> {
   const { state, limits } = kept
   const { ttlMs } = limits
-  const bindings = await toldUnavailable(
+  const bindings = await unlessUnavailable(
     time.spend(() => Promise.all(ids.map((id) => state.response(owner, id).catch(goneIfUnreadable)))),
   )
   const reading = new StoreTime(READ_MS)
@@ -65,7 +65,7 @@ async function answersOf({ kept, time, owner }: Known, ids: string[]): Promise<s
       await state.keepResponse(owner, id, ttlMs).catch(() => undefined)
     return exchange
   }
-  const exchanges = await toldUnavailable(
+  const exchanges = await unlessUnavailable(
     reading.spend(() => Promise.all(ids.map((id, i) => read(id, bindings[i])))),
   )
   return exchanges.flatMap((exchange) => readExchange(exchange?.text ?? '')?.response ?? [])
@@ -75,7 +75,7 @@ function goneIfUnreadable(error: unknown): undefined {
   if (!(error instanceof RecordUnreadable)) throw error
 }
 
-/** A few names may stand for many bytes, again and again. */
+/** A few references may stand for many bytes, and repeat. */
 function checkSize(
   references: readonly string[],
   items: ReadonlyMap<string, string>,

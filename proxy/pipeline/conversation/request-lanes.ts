@@ -9,7 +9,7 @@ import type { ParsedRequest } from '../../dialects/core/request.ts'
 import { DIALECTS, type Endpoint } from '../../dialects/index.ts'
 import { inputEstimate } from '../../ledger/estimate.ts'
 
-/** Used where an upstream requires a limit, and neither the client nor the route has one. */
+/** Used if an upstream requires a limit, and neither the client nor the route has one. */
 const DEFAULT_MAX_OUTPUT_TOKENS = 8_192
 
 /** `sealing` seals vendor state that clients carry. */

@@ -1,4 +1,4 @@
-/** Follows an answer on its way to the client, and keeps what the next request of the conversation needs. */
+/** Follows an answer on its way to the client, and stores the state that the next request of the conversation needs. */
 import type { Usage } from '../../../contract/usage.ts'
 import type { AnswerRecord, AnswerTap, ChainPosition, Chains } from '../../dialects/core/chains.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
@@ -7,7 +7,7 @@ import type { Conversations } from './conversations.ts'
 import { keepAnswer } from './keep.ts'
 import type { Previous } from './previous.ts'
 
-/** Where an answer came from. */
+/** The channel and lane of an answer. */
 interface AnsweredBy {
   /** namespace/name of the channel; '' for an answer without an upstream. */
   channel: string

@@ -34,7 +34,7 @@ describe('shape', () => {
     display: { name: 'GPT 4', description: 'An old one.', owner: 'us' },
   })
 
-  test('both families find their fields', () => {
+  test('has the fields of both API families', () => {
     const full = {
       id: 'gpt-4',
       object: 'model',
@@ -57,7 +57,7 @@ describe('shape', () => {
       display_name: 'plain',
     }
     const table = tableOf([described, testRoute('plain', { created: 0 })])
-    // Through JSON, as clients see it.
+    // As JSON, as clients see it.
     expect(JSON.parse(JSON.stringify(listModels(table, anybody, undefined)))).toStrictEqual({
       object: 'list',
       data: [full, plain],
@@ -86,11 +86,11 @@ describe('wildcards', () => {
     testRoute('named/*', { display: { name: 'Many' } }),
   ])
 
-  test('are no model of the list', () => {
+  test('are not in the list', () => {
     expect(ids(table)).toEqual(['azure/gpt-4'])
   })
 
-  test('show what they list, as far as they serve it and the key may use it', () => {
+  test('show the models that they list, if they serve them and the key may use them', () => {
     const listing = tableOf([
       testRoute('azure/*', {
         listed: ['azure/gpt-4', 'azure/o3', 'azure/eu/o3', 'azure/o3'],
@@ -100,7 +100,7 @@ describe('wildcards', () => {
       testRoute('azure/eu/*'),
       testRoute('other/*', { listed: ['other/x'], free: false }),
     ])
-    // One is served by an exact route, one by a longer wildcard, which does not list it.
+    // An exact route serves one, and a longer wildcard, which does not list it, serves another.
     expect(ids(listing, payer)).toEqual(['azure/gpt-4', 'azure/o3'])
     expect(ids(listing, unlimited)).toEqual(['azure/gpt-4', 'azure/o3', 'other/x'])
     const key = testKey({ models: ['azure/o*'] })
@@ -112,7 +112,7 @@ describe('wildcards', () => {
     expect(findModel(listing, payer, 'azure/o3').id).toBe('azure/o3')
   })
 
-  test('serve a model by the name that was asked for', () => {
+  test('serve a model under the requested name', () => {
     expect(findModel(table, anybody, 'azure/o3')).toMatchObject({
       id: 'azure/o3',
       display_name: 'azure/o3',
@@ -122,12 +122,12 @@ describe('wildcards', () => {
     expect(findModel(table, anybody, 'named/x')).toMatchObject({ id: 'named/x', display_name: 'Many' })
   })
 
-  test('ask for a rest', () => {
+  test('need a rest', () => {
     expect(() => findModel(table, anybody, 'azure/')).toThrow()
   })
 })
 
-describe('what a key may see', () => {
+describe('a key sees', () => {
   test('its models, in the order of the table', () => {
     const table = tableOfModels('b', 'a-1', 'c', 'a-2')
     const caller = { ...anybody, key: testKey({ models: ['a-*', 'b'] }) }
@@ -168,7 +168,7 @@ describe('what a key may see', () => {
     expect(findModel(table, unlimited, 'any-1').id).toBe('any-1')
   })
 
-  test('one answer for what is not there and what it may not see', () => {
+  test('the same answer for an unknown model and a forbidden one', () => {
     const table = tableOf([testRoute('there'), testRoute('unpriced', { free: false })])
     const caller = { ...payer, key: testKey({ models: ['absent', 'unpriced'] }) }
     const errors = ['absent', 'there', 'unpriced', '__proto__', 'constructor', ''].map((model) => {
@@ -212,7 +212,7 @@ describe('paging', () => {
     ])
   })
 
-  test('a page has 20 models when only a cursor is given; without any of the three the list is whole', () => {
+  test('a page has 20 models if only a cursor is given; without any parameter the list is complete', () => {
     const many = tableOfModels(...Array.from({ length: 50 }, (_, i) => `m${i}`))
     expect(ids(many, anybody, { afterId: 'm0' })).toHaveLength(20)
     expect(ids(many, anybody, { beforeId: 'm49' })).toHaveLength(20)
@@ -226,7 +226,7 @@ describe('paging', () => {
     )
   })
 
-  test('a cursor that the key cannot see tells nothing', () => {
+  test('a cursor that the key cannot see reveals nothing', () => {
     const caller = { ...anybody, key: testKey({ models: ['a', 'c'] }) }
     const error = (afterId: string) => {
       try {
@@ -238,7 +238,7 @@ describe('paging', () => {
     expect(error('b')).toBe(error('x'))
   })
 
-  test('following the cursors, either way, shows every model once', () => {
+  test('following the cursors in either direction shows every model once', () => {
     fc.assert(
       fc.property(fc.nat(30), fc.integer({ min: 1, max: 12 }), (count, limit) => {
         const all = Array.from({ length: count }, (_, i) => `m${i}`)

@@ -40,7 +40,7 @@ export interface PageQuery {
 export const MAX_LIMIT = 1_000
 export const DEFAULT_LIMIT = 20
 
-/** Reads `limit`, `after_id` and `before_id`; undefined without any of them: then the list is whole. */
+/** Reads `limit`, `after_id` and `before_id`; undefined without any of them: then the list is complete. */
 export function pageQuery(query: URLSearchParams): PageQuery | undefined {
   const limit = query.get('limit')
   const afterId = query.get('after_id') ?? undefined

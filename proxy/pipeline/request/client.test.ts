@@ -8,15 +8,15 @@ import { httpServer } from '../../outbound/testing.ts'
 import { ClientGone, requestControl, sendWhole } from './client.ts'
 import { Shutdown } from './shutdown.ts'
 
-/** An answer that a server is about to give, and the client that waits for it. */
+/** An unsent answer of a server, and the client that waits for it. */
 async function exchange() {
-  const asked = Promise.withResolvers<ServerResponse>()
-  const { origin } = await httpServer((_, res) => asked.resolve(res))
+  const arrived = Promise.withResolvers<ServerResponse>()
+  const { origin } = await httpServer((_, res) => arrived.resolve(res))
   const request = get(origin, { agent: false })
   request.on('error', () => undefined)
   onTestFinished(() => void request.destroy())
   const answered = new Promise<IncomingMessage>((resolve) => request.once('response', resolve))
-  return { request, answered, res: await asked.promise }
+  return { request, answered, res: await arrived.promise }
 }
 
 describe('the signal of a request', () => {
@@ -39,7 +39,7 @@ describe('the signal of a request', () => {
     expect(signal.reason).toBeInstanceOf(ClientGone)
   })
 
-  test('stays quiet after a whole answer', async () => {
+  test('does not abort after a complete answer', async () => {
     const shutdown = new Shutdown()
     const { answered, res } = await exchange()
     const { signal } = requestControl(res, shutdown)
@@ -53,7 +53,7 @@ describe('the signal of a request', () => {
   })
 
   test.each(['before', 'after'])(
-    'tells what the client is to hear of a shutdown %s it began',
+    'has the error for the client when a shutdown starts %s it',
     async (order) => {
       const shutdown = new Shutdown()
       const { res } = await exchange()
@@ -78,7 +78,7 @@ describe('a whole answer', () => {
     expect(Buffer.concat(await answer.toArray()).toString()).toBe('{"a":"ü"}')
   })
 
-  test('is broken off when the client does not read it', async () => {
+  test('is cut off if the client does not read it', async () => {
     const { res } = await exchange()
     sendWhole(res, Buffer.alloc(32_000_000), 100)
     await once(res, 'close')
@@ -92,7 +92,7 @@ describe('a whole answer', () => {
     const startedAt = performance.now()
     sendWhole(res, Buffer.alloc(size), stallMs)
     let got = 0
-    // The client's own pace: the test waits for the last byte.
+    // The client sets the pace: the test waits for the last byte.
     for await (const chunk of await answered) {
       got += chunk.length
       if (performance.now() - startedAt < 3 * stallMs) await delay(3)
@@ -103,7 +103,7 @@ describe('a whole answer', () => {
 })
 
 describe('the clock of a connection', () => {
-  test('ends with the answer: an idle connection has the time that the server gives it', async () => {
+  test('ends with the answer: an idle connection has the server’s own time-out', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     onTestFinished(() => agent.destroy())
     const socketOf = Promise.withResolvers<ServerResponse['socket']>()
@@ -117,7 +117,7 @@ describe('the clock of a connection', () => {
     expect(socket?.timeout).toBeGreaterThan(0)
   })
 
-  test('is not left to a request behind it that still waits', async () => {
+  test('does not apply to a later request that still waits', async () => {
     const requests: [IncomingMessage, ServerResponse][] = []
     const { origin } = await httpServer((...request) => void requests.push(request))
     const client = connect(Number(new URL(origin).port), '127.0.0.1')

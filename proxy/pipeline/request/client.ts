@@ -1,4 +1,4 @@
-/** The client's side of a request over HTTP: whether it is still there, and answers of one piece. */
+/** The client's side of an HTTP request: whether the client is still connected, and answers in one piece. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Arrival } from './context.ts'
 import type { Shutdown } from './shutdown.ts'
@@ -24,7 +24,7 @@ export function arrivalOf(endpoint: string, { requestId, req, res, control }: Ht
 }
 
 /**
- * Aborts when work on an answer must end early. The reason is ClientGone, or the GatewayError to tell the client: the
+ * Aborts when work on an answer must end early. The reason is ClientGone, or the GatewayError for the client: the
  * process shuts down, or the key was revoked.
  */
 export function requestControl(res: ServerResponse, shutdown: Shutdown): AbortController {
@@ -44,7 +44,7 @@ export function sendWhole(res: ServerResponse, body: Buffer, stallMs: number): v
   res.end(body)
 }
 
-/** Calls `silent` when for `ms` nothing was sent and the client took nothing of what is still to be sent. */
+/** Calls `silent` when for `ms` nothing was sent and the client read none of the unsent bytes. */
 export function onSilence(res: ServerResponse, ms: number, silent: () => void): void {
   res.setTimeout(ms, silent)
   // Before the server's own listener, which sets the time-out of the idle connection.

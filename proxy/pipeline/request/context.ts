@@ -1,4 +1,4 @@
-/** What all stages of one request share, from its arrival to its log line. */
+/** The state that all stages of one request share, from its arrival to its log line. */
 import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../../auth/authenticate.ts'
 import type { GatewayError } from '../../errors.ts'
@@ -12,7 +12,7 @@ export interface Arrival {
   requestId: string
   /** For a frame of a WebSocket: the request that opened the socket. */
   req: IncomingMessage
-  /** Aborted when work must end early; its reason is ClientGone or the GatewayError to tell the client. */
+  /** Aborted when work must end early; its reason is ClientGone or the GatewayError for the client. */
   control: AbortController
   /** The HTTP status that was sent to the client; 0 before. */
   status(): number
@@ -22,7 +22,7 @@ export interface Arrival {
 
 type StageName = 'admit' | 'body' | 'parse' | 'converse' | 'hold' | 'deliver' | 'attempt' | 'settle'
 
-/** What the context reports beside the record. */
+/** Reports of the context besides the record. */
 export interface AttemptNotes {
   /** Counts an attempt that is over. */
   attempted(attempt: AttemptRecord): void
@@ -62,8 +62,7 @@ export class RequestContext {
     return this.control.signal
   }
 
-  /**
-   * Runs one stage and notes its time where the log has a field for it. This is the place for a trace span: every stage
+  /** Runs one stage and notes its time if the log has a field for it. This is the place for a trace span: every stage
    * passes here, nested ones too.
    */
   async stage<T>(name: StageName, work: () => T | Promise<T>): Promise<T> {
@@ -76,7 +75,7 @@ export class RequestContext {
     return result
   }
 
-  /** Notes that the first byte of the answer goes out; later calls change nothing. */
+  /** Notes that the first byte of the answer is sent; later calls change nothing. */
   firstByte(): void {
     this.record.ms.firstEvent ??= elapsed(this.startedAt)
   }

@@ -9,7 +9,7 @@ import { ClientGone } from './client.ts'
 import type { Arrival, RequestContext } from './context.ts'
 import { Journal } from './journal.ts'
 
-/** A journal with what it wrote. */
+/** A journal, with its lines and metrics. */
 function testJournal(metrics = testMetrics()) {
   const lines: RequestRecord[] = []
   const facts: RequestFacts[] = []
@@ -37,16 +37,16 @@ function arrival(changes: Partial<Arrival> = {}): Arrival {
   }
 }
 
-test('nothing that a client sends becomes a metric', async () => {
+test('no text of a client becomes a metric', async () => {
   const { journal, metrics } = testJournal()
   const req = new IncomingMessage(new Socket())
   req.headers = { traceparent: 'CLIENT-TEXT', 'user-agent': 'CLIENT-TEXT' }
-  const told = new GatewayError('upstream_error', 'No upstream serves this model.', { param: 'CLIENT-TEXT' })
+  const error = new GatewayError('upstream_error', 'No upstream serves this model.', { param: 'CLIENT-TEXT' })
   const work = async ({ record }: RequestContext) => {
     Object.assign(record, { model: 'CLIENT-TEXT', key: 'CLIENT-TEXT' })
-    throw told
+    throw error
   }
-  await expect(journal.run(arrival({ req }), work)).rejects.toBe(told)
+  await expect(journal.run(arrival({ req }), work)).rejects.toBe(error)
   const text = await metrics.registry.metrics()
   expect(text).not.toContain('CLIENT-TEXT')
   expect(text).toContain('gen_ai_request_model="unknown"')
@@ -60,7 +60,7 @@ test.each([
   [`00-${'A'.repeat(32)}-${'b'.repeat(16)}-01`, false],
   [`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01\n`, false],
   ['anything else', false],
-])('a traceparent is logged when it is one: %j', async (traceparent, kept) => {
+])('a traceparent is logged if it is valid: %j', async (traceparent, kept) => {
   const { journal, lines } = testJournal()
   const req = new IncomingMessage(new Socket())
   req.headers = { traceparent }
@@ -70,10 +70,10 @@ test.each([
 })
 
 test.each<[string, number, string | undefined, object | undefined]>([
-  ['passed on from an upstream', 429, 'finished', undefined],
+  ['forwarded from an upstream', 429, 'finished', undefined],
   ['given up', 499, 'client_gone', { code: 'client_gone', domain: 'caller' }],
   ['good', 200, undefined, undefined],
-])('a status without an error of ours, %s', async (_name, status, outcome, error) => {
+])('a status without an error of the gateway, %s', async (_name, status, outcome, error) => {
   const { journal, facts } = testJournal()
   await journal.run(arrival({ endpoint: 'relay', status: () => status }), async ({ record }) => {
     if (outcome !== undefined) record.outcome = outcome
@@ -81,7 +81,7 @@ test.each<[string, number, string | undefined, object | undefined]>([
   expect(facts[0]?.error).toEqual(error)
 })
 
-test('a client that left is logged, and there is no error to render', async () => {
+test('a client that left is logged without an error to render', async () => {
   const { journal, lines, facts } = testJournal()
   await journal.run(arrival(), async () => {
     throw new ClientGone()
@@ -90,15 +90,15 @@ test('a client that left is logged, and there is no error to render', async () =
   expect(facts).toMatchObject([{ error: { code: 'client_gone' } }])
 })
 
-test('an error that the client got in an event is logged, but not thrown', async () => {
+test('an error that was sent as an event is logged, but not thrown', async () => {
   const { journal, lines } = testJournal()
   await journal.run(arrival({ status: () => 200 }), async (ctx) => {
-    ctx.error = new GatewayError('upstream_error', 'The upstream broke off its answer.')
+    ctx.error = new GatewayError('upstream_error', 'The upstream ended its answer early.')
   })
   expect(lines).toMatchObject([{ status: 200, code: 'upstream_error' }])
 })
 
-test('what a request took is given back when it is over, also after an error', async () => {
+test('the resources of a request are released at its end, even after an error', async () => {
   const { journal } = testJournal()
   const released: string[] = []
   const work = async (ctx: RequestContext) => {
@@ -110,7 +110,7 @@ test('what a request took is given back when it is over, also after an error', a
   expect(released).toEqual(['first', 'second'])
 })
 
-test('where only failures are logged, a success leaves no line', async () => {
+test('if only failures are logged, a success writes no line', async () => {
   const { journal, lines } = testJournal()
   const quiet = arrival({ failuresOnly: true })
   await journal.run(quiet, async () => undefined)
@@ -121,7 +121,7 @@ test('where only failures are logged, a success leaves no line', async () => {
   expect(lines).toMatchObject([{ code: 'internal_error' }])
 })
 
-test('reading the body is no overhead; the log has both times', async () => {
+test('the time to read the body does not count as overhead; the log has both', async () => {
   const { journal, lines } = testJournal()
   let now = 1_000
   const pass = (ms: number) => {

@@ -16,7 +16,7 @@ interface Refused {
   endpoint: string
   requestId: string
   req: IncomingMessage
-  /** Fields that are known of the caller all the same. */
+  /** Known fields of the caller. */
   known?: Partial<RequestRecord>
 }
 
@@ -97,15 +97,15 @@ function factsOf(record: RequestRecord, error: GatewayError | undefined): Reques
 }
 
 /**
- * A bad end without an error of ours: the client gave up, or its body broke. A status that an upstream chose and the
- * relay passed on is no error of ours.
+ * A bad end that is not an error of the gateway: the client gave up, or its body broke. Nor is a status of an upstream
+ * that the relay forwards.
  */
 function errorOf(error: GatewayError | undefined, { status, outcome }: RequestRecord): RequestFacts['error'] {
   if (error !== undefined) return { code: error.code, domain: error.entry.domain }
   return status < 400 || outcome === 'finished' ? undefined : { code: 'client_gone', domain: 'caller' }
 }
 
-/** Without classes, statuses that foreign upstreams choose would each become a series. */
+/** Without classes, each status that a foreign upstream chooses would become a series. */
 function classOf(status: number): string {
   return status >= 200 && status < 600 ? `${Math.floor(status / 100)}xx` : 'other'
 }

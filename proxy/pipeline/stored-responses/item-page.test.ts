@@ -12,12 +12,12 @@ interface Page {
   has_more: boolean
 }
 
-const asked = (query: string) => itemQuery(new URLSearchParams(query))
+const parsed = (query: string) => itemQuery(new URLSearchParams(query))
 const page = (items: object[], query = '') =>
   itemPage(
     ID,
     items.map((item) => JSON.stringify(item)),
-    asked(query),
+    parsed(query),
   ) as Page
 const refused = (param: string) => expect.objectContaining({ code: 'invalid_request', param })
 
@@ -39,11 +39,11 @@ describe('a page', () => {
     expect(page(ITEMS, 'order=desc')).toEqual(page(ITEMS))
   })
 
-  test('has the oldest first when asked', () => {
+  test('has the oldest first on request', () => {
     expect(page(ITEMS, 'order=asc').data.map(({ n }) => n)).toEqual([0, 1, 2])
   })
 
-  test('begins after an item, and ends when it is full', () => {
+  test('starts after an item, and ends when it is full', () => {
     expect(page(ITEMS, 'after=c&limit=1')).toMatchObject({
       data: [{ n: 1 }],
       first_id: `${GIVEN}01`,
@@ -54,32 +54,32 @@ describe('a page', () => {
     expect(page(ITEMS, 'after=a')).toMatchObject({ data: [], first_id: null, last_id: null, has_more: false })
   })
 
-  test('has 20 items unless asked otherwise, and 100 at most', () => {
+  test('has 20 items by default, and 100 at most', () => {
     const many = Array.from({ length: 120 }, (_, n) => ({ n }))
     expect(page(many).data).toHaveLength(20)
     expect(page(many, 'limit=100')).toMatchObject({ has_more: true, data: { length: 100 } })
   })
 
   test.each(['x', 'A', `${GIVEN}09`, '', 'a'.repeat(1_025)])(
-    'after %s, which is none of them, is 400',
+    'after %s, which is not an item, is 400',
     (id) => {
       expect(() => page(ITEMS, `after=${id}`)).toThrow(refused('after'))
     },
   )
 })
 
-describe('ids that clients made up', () => {
-  test('stay, but where one before has the same', () => {
+describe('ids that clients chose', () => {
+  test('are kept, unless an earlier item has the same', () => {
     const { data } = page([{ id: 'a' }, { id: 'a' }, { id: '' }, { id: 7 }, { id: 'a' }], 'order=asc')
     expect(data.map(({ id }) => id)).toEqual(['a', `${GIVEN}01`, `${GIVEN}02`, `${GIVEN}03`, `${GIVEN}04`])
   })
 
-  test('may be those that others would get', () => {
+  test('may equal the ids that the gateway would give', () => {
     const { data } = page([{ id: `${GIVEN}01` }, {}, { id: `${GIVEN}01_1` }], 'order=asc')
     expect(data.map(({ id }) => id)).toEqual([`${GIVEN}01`, `${GIVEN}01_1`, `${GIVEN}02`])
   })
 
-  test('make no pager read an item twice, or none', () => {
+  test('do not make a pager skip or repeat an item', () => {
     const id = fc.option(
       fc.constantFrom('a', 'b', '', ' ', '{}', `${GIVEN}01`, `${GIVEN}02`, `${GIVEN}01_1`),
       {
@@ -124,19 +124,19 @@ describe('a query', () => {
     ['include', `include=${'a'.repeat(129)}`],
     ['include', 'include=a&'.repeat(33)],
   ])('with a bad %s is 400: %s', (param, query) => {
-    expect(() => asked(query)).toThrow(refused(param))
+    expect(() => parsed(query)).toThrow(refused(param))
   })
 
-  test('is handed on as far as it is known, to an upstream', () => {
+  test('is forwarded to an upstream as far as its parameters are known', () => {
     const query =
       'x=1&include[]=reasoning.encrypted_content&after=msg_1-2&limit=5&limit=900&order=asc&include=a&stream=1'
-    expect(upstreamItemQuery(asked(query))).toBe(
+    expect(upstreamItemQuery(parsed(query))).toBe(
       'limit=5&order=asc&after=msg_1-2&include%5B%5D=reasoning.encrypted_content&include=a',
     )
-    expect(upstreamItemQuery(asked('x=1'))).toBe('')
+    expect(upstreamItemQuery(parsed('x=1'))).toBe('')
   })
 
   test.each(['a/b', 'a b', 'é', '..%2F', 'a%26limit=1'])('of an upstream has plain ids: %s', (id) => {
-    expect(() => upstreamItemQuery(asked(`after=${id}`))).toThrow(refused('after'))
+    expect(() => upstreamItemQuery(parsed(`after=${id}`))).toThrow(refused('after'))
   })
 })

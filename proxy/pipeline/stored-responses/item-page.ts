@@ -6,7 +6,7 @@ export const MAX_ITEMS = 100
 export const DEFAULT_ITEMS = 20
 export const MAX_ID_LENGTH = 1024
 export const MAX_INCLUDES = 32
-/** SDKs use the first name, people the second. */
+/** SDKs send the first name, hand-written clients the second. */
 const INCLUDES = ['include[]', 'include']
 
 /** The page that the client wants. */
@@ -72,7 +72,7 @@ export function itemPage(id: string, items: readonly string[], query: ItemQuery)
   }
 }
 
-/** An item keeps its id, unless an earlier item has the same: clients make ids up. */
+/** An item keeps its id, unless an earlier item has the same: clients may choose ids. */
 function withIds(items: readonly string[], answerId: string): { id: string }[] {
   const taken = new Set<string>()
   return items.map((text, index) => {

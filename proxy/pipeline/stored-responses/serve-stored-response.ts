@@ -15,14 +15,14 @@ import { arrivalOf, type HttpRequest, sendWhole } from '../request/client.ts'
 import type { AdmittedContext } from '../request/context.ts'
 import { type ItemQuery, itemPage, itemQuery, upstreamItemQuery } from './item-page.ts'
 
-/** What a client wants of a stored response. */
+/** A client's question about a stored response. */
 interface StoredQuestion {
   id: string
   what: 'response' | 'input_items' | 'delete'
   query: URLSearchParams
 }
 
-/** The question, with what is known of the response. */
+/** The question, with the stored facts about the response. */
 interface Lookup {
   owner: string
   binding: ResponseBinding
@@ -95,10 +95,10 @@ function ignoreNotFound(error: unknown): undefined {
   throw error
 }
 
-/** The credential of the channel may not do this, now or later. */
+/** The channel's credential is not allowed to do this. */
 const REFUSED = [401, 402, 403]
 
-/** Asks the upstream that keeps the response. Throws GatewayError not_found, invalid_request and upstream_error. */
+/** Calls the upstream that keeps the response. Throws GatewayError not_found, invalid_request and upstream_error. */
 async function askUpstream(
   { admission, upstreams }: StoredPorts,
   { caller, cancel, record }: AdmittedContext,

@@ -22,7 +22,7 @@ const PRIVATE: Line[] = [
   { range: 'fc00::/7', why: 'private (RFC 4193)' },
 ]
 
-/** Where clouds hand out credentials to whoever asks, in or outside of the private networks. */
+/** Metadata services, which give cloud credentials to any caller, inside or outside the private networks. */
 const METADATA: Line[] = [
   { range: '169.254.0.0/16', why: 'link-local; 169.254.169.254 and 169.254.170.2 of most clouds' },
   { range: '100.100.100.200', why: 'metadata of Alibaba Cloud' },
@@ -43,7 +43,7 @@ const RESERVED: Line[] = [
   { range: '224.0.0.0/4', why: 'multicast' },
   { range: '240.0.0.0/4', why: 'reserved, and 255.255.255.255 is broadcast' },
 
-  // What is not in 2000::/3, with IPv4 inside IPv6: mapped addresses were unwrapped before.
+  // Everything outside 2000::/3, including IPv4 inside IPv6: mapped addresses were unwrapped before.
   {
     range: '::/3',
     why: 'unspecified; IPv4-compatible (::/96), translated (::ffff:0:0:0/96), NAT64 (64:ff9b::/96, 64:ff9b:1::/48); discard (100::/64)',
@@ -77,7 +77,7 @@ function isIsatap(address: string): boolean {
   return second === '5efe' && /^(?:0|200|100|300)$/.test(first)
 }
 
-/** Whether a host that the operator lists may have the address without its being listed, too. */
+/** Whether a listed host may have this address even if the address is not listed. */
 export function mayBeHost(address: string): boolean {
   return isPublic(address) || (home.has(address) && !metadata.has(address))
 }

@@ -1,4 +1,4 @@
-/** Tells public names from names of private networks. */
+/** Distinguishes public names from names of private networks. */
 
 const LABEL = /^[a-z0-9_-]{1,63}$/
 const MAX_LENGTH = 253

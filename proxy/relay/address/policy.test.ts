@@ -5,7 +5,7 @@ import { FixedLookups, makePolicy, PUBLIC_ADDRESS, verdict } from './testing.ts'
 
 const REFUSED = 'address_refused'
 
-/** What becomes of `url` when every name resolves to `answer`. */
+/** The result for `url` if every name resolves to `answer`. */
 type Case = [url: string, verdict: string, answer?: string]
 
 async function expectEach(rules: Parameters<typeof makePolicy>[0], cases: Case[]) {
@@ -18,8 +18,8 @@ async function expectEach(rules: Parameters<typeof makePolicy>[0], cases: Case[]
   expect(found).toEqual(cases.map(([url, expected, answer = PUBLIC_ADDRESS]) => [url, expected, answer]))
 }
 
-describe('what is listed', () => {
-  test('localhost means its name and both loopback addresses', async () => {
+describe('the lists', () => {
+  test('localhost stands for its name and both loopback addresses', async () => {
     const both = '127.0.0.1 ::1'
     await expectEach({ allow: 'localhost' }, [
       ['http://localhost/', both],
@@ -37,10 +37,10 @@ describe('what is listed', () => {
     ])
     const lookups = new FixedLookups(PUBLIC_ADDRESS)
     await verdict(makePolicy({ allow: 'localhost' }, lookups), 'http://localhost/')
-    expect(lookups.asked).toEqual([])
+    expect(lookups.calls).toEqual([])
   })
 
-  test('an entry with a port counts at that port alone', async () => {
+  test('an entry with a port applies to that port alone', async () => {
     await expectEach({ allow: 'localhost:3000,10.0.0.1:80,[fd00::1]:443,db.lan:5000' }, [
       ['http://localhost:3000/', '127.0.0.1 ::1'],
       ['http://127.0.0.1:3000/', '127.0.0.1'],
@@ -90,15 +90,15 @@ describe('what is listed', () => {
     ])
   })
 
-  test('a listed host is asked of the system, every other of the public DNS', async () => {
+  test('the system resolves a listed host, the public DNS every other', async () => {
     const lookups = new FixedLookups(PUBLIC_ADDRESS)
     const policy = makePolicy({ allow: 'redis,api.example.com:8443' }, lookups)
     for (const url of ['http://redis/', 'https://api.example.com:8443/', 'https://api.example.com/'])
       await verdict(policy, url)
-    expect(lookups.asked).toEqual(['system redis', 'system api.example.com', 'dns api.example.com'])
+    expect(lookups.calls).toEqual(['system redis', 'system api.example.com', 'dns api.example.com'])
   })
 
-  test('a range adds addresses, also those of metadata, and lifts no rule for names', async () => {
+  test('a range allows addresses, even metadata services, but no names', async () => {
     await expectEach({ allow: '10.0.0.0/8,169.254.169.254,fe80::/10' }, [
       ['http://10.1.2.3/', '10.1.2.3'],
       ['http://169.254.169.254/', '169.254.169.254'],
@@ -112,14 +112,14 @@ describe('what is listed', () => {
     ])
   })
 
-  test('an address beside a host makes the host’s reserved address good', async () => {
+  test('a listed address is allowed for a listed host even if it is reserved', async () => {
     await expectEach({ allow: 'metadata.lan,169.254.169.254' }, [
       ['http://metadata.lan/', '169.254.169.254', '169.254.169.254'],
       ['http://metadata.lan/', REFUSED, '169.254.169.253'],
     ])
   })
 
-  test('a range of one family says nothing about the other', async () => {
+  test('a range of one family does not affect the other', async () => {
     await expectEach({ allow: '::/0' }, [
       ['http://127.0.0.1/', REFUSED],
       ['http://[::ffff:127.0.0.1]/', REFUSED],
@@ -132,7 +132,7 @@ describe('what is listed', () => {
   })
 })
 
-test('in the mode of an allow list only what it names is called', async () => {
+test('in allow list mode only listed destinations may be called', async () => {
   await expectEach({ mode: 'allowlist', allow: 'api.example.com,8.8.0.0/16,internal.lan:8080' }, [
     ['https://api.example.com/', PUBLIC_ADDRESS],
     ['https://api.example.com/', '10.0.0.1', '10.0.0.1'],
@@ -147,7 +147,7 @@ test('in the mode of an allow list only what it names is called', async () => {
   await expectEach({ mode: 'allowlist' }, [['https://example.com/', REFUSED]])
 })
 
-test('what is denied is called for no reason', async () => {
+test('a denied destination is never called', async () => {
   const deny = ['8.8.8.0/24', '10.0.0.1', '::1', '2606:4700::/32']
   await expectEach({ deny, allow: '8.8.8.8,10.0.0.0/8,localhost,redis' }, [
     ['http://8.8.8.8/', REFUSED],
@@ -162,7 +162,7 @@ test('what is denied is called for no reason', async () => {
   ])
 })
 
-test('ports bind what is not listed', async () => {
+test('the port list applies to unlisted destinations', async () => {
   await expectEach({ ports: new Set([443, 8443]), allow: '10.0.0.1,10.0.0.2:81,redis' }, [
     ['https://example.com/', PUBLIC_ADDRESS],
     ['http://example.com:443/', PUBLIC_ADDRESS],
@@ -194,7 +194,7 @@ describe('the gateway’s own ports', () => {
     ])
   })
 
-  test('nor at an address of one of this machine’s interfaces', async () => {
+  test('are not called at the addresses of this machine’s interfaces either', async () => {
     const all = Object.values(networkInterfaces()).flatMap((entries) => entries ?? [])
     const policy = makePolicy(rules)
     expect(all.length).toBeGreaterThan(0)
@@ -207,7 +207,7 @@ describe('the gateway’s own ports', () => {
     expect(isOwnAddress('8.8.8.8')).toBe(false)
   })
 
-  test('are asked for at each call', async () => {
+  test('are read at each call', async () => {
     const own = new Set<number>()
     const policy = makePolicy({ allow: 'localhost', ownPorts: () => own })
     expect(await verdict(policy, 'http://127.0.0.1:9000/')).toBe('127.0.0.1')
@@ -226,12 +226,12 @@ describe('a target', () => {
     ['http://0x08080808/', 'http://8.8.8.8/', '8.8.8.8', 80],
     ['https://[2606:4700:0::1]/', 'https://[2606:4700::1]/', '2606:4700::1', 443],
     ['https://[::ffff:8.8.8.8]/', 'https://[::ffff:808:808]/', '8.8.8.8', 443],
-  ])('of %s is read once', async (text, href, hostname, port) => {
+  ])('for %s is parsed once', async (text, href, hostname, port) => {
     const target = await makePolicy().target(text, signal)
     expect([target.url.href, target.hostname, target.port]).toEqual([href, hostname, port])
   })
 
-  test('has at most 16 addresses, and all answers were judged', async () => {
+  test('has at most 16 addresses, after a check of all answers', async () => {
     const many = Array.from({ length: 40 }, (_, i) => `8.8.8.${i}`)
     const found = await makePolicy({}, new FixedLookups(...many)).target('http://example.com/', signal)
     expect(found.addresses).toEqual(many.slice(0, 16))
@@ -239,7 +239,7 @@ describe('a target', () => {
     expect(await verdict(spoilt, 'http://example.com/')).toBe(REFUSED)
   })
 
-  test('knows the remote address of its socket, and no other', () => {
+  test('allows the remote address of its socket, and no other', () => {
     const policy = makePolicy()
     const target = { addresses: ['8.8.8.8', '2606:4700::1'] }
     for (const good of ['8.8.8.8', '::ffff:8.8.8.8', '2606:4700::1', '2606:4700:0:0:0:0:0:1'])
@@ -249,7 +249,7 @@ describe('a target', () => {
   })
 })
 
-test('a refusal never says why', async () => {
+test('all refusals have the same message', async () => {
   const failing = { system: () => Promise.reject(new Error('x')), dns: () => Promise.reject(new Error('x')) }
   const cases = [
     makePolicy().target('http://10.0.0.1/', new AbortController().signal),
@@ -259,7 +259,7 @@ test('a refusal never says why', async () => {
     makePolicy({}, failing).target('http://example.com/', new AbortController().signal),
     makePolicy({ allow: 'redis' }, failing).target('http://redis/', new AbortController().signal),
   ]
-  const told = await Promise.all(
+  const messages = await Promise.all(
     cases.map((call) =>
       call.then(
         () => 'called',
@@ -267,8 +267,8 @@ test('a refusal never says why', async () => {
       ),
     ),
   )
-  expect(new Set(told).size).toBe(1)
-  expect(told[0]).toContain('SLUICE_RELAY_ALLOW')
-  expect(told[0]).toContain('does not resolve')
-  expect(told[0]).not.toContain('10.0.0.1')
+  expect(new Set(messages).size).toBe(1)
+  expect(messages[0]).toContain('SLUICE_RELAY_ALLOW')
+  expect(messages[0]).toContain('does not resolve')
+  expect(messages[0]).not.toContain('10.0.0.1')
 })

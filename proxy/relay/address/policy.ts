@@ -1,5 +1,5 @@
 /**
- * Decides where the relay may call. It parses a caller's URL once, resolves its name once and judges every address. The
+ * Decides where the relay may call. It parses a caller's URL once, resolves its name once and checks every address. The
  * connection uses these addresses alone, so that no name server can change its answer between check and call.
  */
 import { AddressSet, isAddress, unmap } from '../../../contract/address.ts'
@@ -15,12 +15,12 @@ import { type Destination, readUrl } from './url.ts'
 
 /** The settings SLUICE_RELAY_*, and the ports that the gateway itself listens on. */
 export interface AddressRules {
-  /** `allowlist`: only what `allow` names; `public`: every public address beside it. */
+  /** `allowlist`: only entries of `allow`; `public`: every public address, too. */
   mode: 'allowlist' | 'public'
   allow: readonly AllowEntry[]
   /** Addresses and ranges that are always refused. */
   deny: readonly string[]
-  /** For what `allow` does not name; empty: any. */
+  /** For destinations that `allow` does not list; empty: any. */
   ports: ReadonlySet<number>
   /** Name servers for public names; empty: the system's. */
   resolvers: readonly string[]
@@ -36,7 +36,7 @@ export class AddressPolicy {
   readonly #deny: AddressSet
   readonly #lookups: Lookups
 
-  /** Throws RangeError or TypeError on `deny` or `resolvers` that are no addresses. */
+  /** Throws RangeError or TypeError if `deny` or `resolvers` contain anything but addresses. */
   constructor(rules: AddressRules, lookups: Lookups = new NameServers(rules.resolvers)) {
     this.#rules = rules
     this.#allow = new AllowList(rules.allow)

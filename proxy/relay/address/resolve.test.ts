@@ -9,12 +9,12 @@ const AAAA = 28
 const SERVFAIL = 2
 const NXDOMAIN = 3
 
-/** Addresses as bytes, an error's number, bytes of no meaning, or silence. */
+/** Addresses as bytes, the number of an error, garbage, or silence. */
 type Answer = number[][] | { rcode: number } | 'noise' | 'silence'
 
-/** A name server that answers with what stands under `<type> <name>`, and remembers what it was asked. */
+/** A name server with an answer for each `<type> <name>`, which records its queries. */
 class TestNameServer {
-  readonly asked: string[] = []
+  readonly queries: string[] = []
   readonly answers = new Map<string, Answer>()
   readonly #socket: Socket = createSocket('udp4')
 
@@ -32,7 +32,7 @@ class TestNameServer {
     this.#socket.close()
   }
 
-  /** RFC 1035, section 4: the question again, then records that point to its name. */
+  /** RFC 1035, section 4: the question, then records that point to its name. */
   #reply(question: Buffer): Buffer | undefined {
     const labels: string[] = []
     let at = 12
@@ -41,7 +41,7 @@ class TestNameServer {
       at += 1 + length
     }
     const key = `${question.readUInt16BE(at + 1)} ${labels.join('.').toLowerCase()}`
-    this.asked.push(key)
+    this.queries.push(key)
     const answer = this.answers.get(key) ?? { rcode: NXDOMAIN }
     if (answer === 'silence') return undefined
     if (answer === 'noise') return Buffer.concat([question.subarray(0, 2), Buffer.alloc(60, 0xff)])
@@ -78,7 +78,7 @@ const give = (a: Answer, aaaa: Answer, name = 'example.com') => {
 }
 
 describe('public names', () => {
-  test('are asked for in both families, IPv4 first', async () => {
+  test('are resolved in both families, IPv4 first', async () => {
     give(
       [
         [8, 8, 8, 8],
@@ -87,7 +87,7 @@ describe('public names', () => {
       [V6],
     )
     expect(await names.dns('example.com', never)).toEqual(['8.8.8.8', '8.8.4.4', '2606:4700::1'])
-    expect(server.asked.sort()).toEqual([`${A} example.com`, `${AAAA} example.com`])
+    expect(server.queries.sort()).toEqual([`${A} example.com`, `${AAAA} example.com`])
   })
 
   test('may have addresses of one family', async () => {
@@ -97,52 +97,52 @@ describe('public names', () => {
     expect(await names.dns('example.com', never)).toEqual(['2606:4700::1'])
   })
 
-  test('that do not exist have none', async () => {
+  test('that do not exist have no addresses', async () => {
     expect(await names.dns('example.com', never)).toEqual([])
     expect(await verdict(makePolicy({}, names), 'https://example.com/')).toBe('address_refused')
   })
 
   test.each<[string, Answer, Answer]>([
     ['fails', [[8, 8, 8, 8]], { rcode: SERVFAIL }],
-    ['is answered with noise', [[8, 8, 8, 8]], 'noise'],
-  ])('have those of one family when the other %s', async (_when, a, aaaa) => {
+    ['is answered with garbage', [[8, 8, 8, 8]], 'noise'],
+  ])('have the addresses of one family when the other %s', async (_when, a, aaaa) => {
     give(a, aaaa)
     expect(await names.dns('example.com', never)).toEqual(['8.8.8.8'])
   })
 
-  test('have none when both families fail', async () => {
+  test('have no addresses when both families fail', async () => {
     give({ rcode: SERVFAIL }, { rcode: SERVFAIL })
     expect(await names.dns('example.com', never)).toEqual([])
     expect(await verdict(makePolicy({}, names), 'https://example.com/')).toBe('address_refused')
   })
 
-  test('are asked as they are, without hosts file and search domains', async () => {
+  test('are queried as written, without hosts file and search domains', async () => {
     expect(await names.dns('localhost', never)).toEqual([])
     expect(await names.dns('redis', never)).toEqual([])
-    expect([...new Set(server.asked)].sort()).toEqual(
+    expect([...new Set(server.queries)].sort()).toEqual(
       ['localhost', 'redis'].flatMap((name) => [`${A} ${name}`, `${AAAA} ${name}`]).sort(),
     )
   })
 
-  test('with an inner address in one family are refused', async () => {
+  test('with a private address in one family are refused', async () => {
     give([[8, 8, 8, 8]], [[...new Array<number>(15).fill(0), 1]])
     expect(await verdict(makePolicy({}, names), 'https://example.com/')).toBe('address_refused')
     give([[8, 8, 8, 8]], [V6])
     expect(await verdict(makePolicy({}, names), 'https://example.com/')).toBe('8.8.8.8 2606:4700::1')
   })
 
-  test('are looked up once for each target, so that a later answer changes nothing', async () => {
+  test('are resolved once for each target, so that a later answer has no effect', async () => {
     give([[8, 8, 8, 8]], [])
     const target = await makePolicy({}, names).target('https://example.com/', never)
     give([[127, 0, 0, 1]], [])
     expect(target.addresses).toEqual(['8.8.8.8'])
-    expect(server.asked).toHaveLength(2)
+    expect(server.queries).toHaveLength(2)
     expect(await verdict(makePolicy({}, names), 'https://example.com/')).toBe('address_refused')
   })
 })
 
-describe('a name server that is silent', () => {
-  test('is left when the signal aborts, and only by that look-up', async () => {
+describe('a silent name server', () => {
+  test('ends a look-up when its signal aborts, and no other one', async () => {
     give('silence', 'silence', 'slow.example.com')
     give([[8, 8, 8, 8]], [])
     const stop = new AbortController()
@@ -153,26 +153,26 @@ describe('a name server that is silent', () => {
     expect(await other).toEqual(['8.8.8.8'])
   })
 
-  test('keeps no caller who is gone', async () => {
+  test('is not queried when the signal is aborted already', async () => {
     await expect(names.dns('example.com', AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
     await expect(names.system('localhost', AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
     expect(await verdict(makePolicy({}, names), 'https://example.com/')).toBe('address_refused')
   })
 
-  test('is left after some seconds', async () => {
+  test('ends a look-up after some seconds', async () => {
     give('silence', 'silence')
     expect(await verdict(makePolicy({}, names), 'https://example.com/')).toBe('address_refused')
   })
 })
 
-test('the system knows localhost', async () => {
+test('the system resolves localhost', async () => {
   const found = await names.system('localhost', never)
   expect(found.filter((each) => each !== '127.0.0.1' && each !== '::1')).toEqual([])
   expect(found).not.toEqual([])
-  expect(server.asked).toEqual([])
+  expect(server.queries).toEqual([])
 })
 
-test('a name server is an address', () => {
+test('a name server must be an address', () => {
   expect(() => new NameServers(['dns.example.com'])).toThrow(TypeError)
   expect(() => new NameServers(['9.9.9.9', '[2620:fe::fe]:53', '2620:fe::9'])).not.toThrow()
 })

@@ -1,7 +1,7 @@
-/** Ways to write a destination, and what the public relay makes of each when nothing is listed. */
+/** Ways to write a destination, and the decision of the public relay on each when nothing is listed. */
 import { PUBLIC_ADDRESS } from './testing.ts'
 
-/** `url`, what comes of it (addresses, or the code of an error), and why somebody would write it so. */
+/** `url`, its result (addresses, or the code of an error), and the reason to try it. */
 type Spelling = [url: string, verdict: string, why: string]
 
 const refused = (why: string, ...urls: string[]) => urls.map((url): Spelling => [url, 'address_refused', why])
@@ -40,7 +40,7 @@ const LOOPBACK = [
     ),
   ),
   ...refused(
-    'IPv4 loopback in letters that mean digits',
+    'IPv4 loopback in other characters for digits',
     ...hosts(
       '１２７.0.0.1',
       '①②⑦.⓪.⓪.①',
@@ -87,7 +87,7 @@ const EMBEDDED = [
     ),
   ),
   ...refused(
-    'IPv4-mapped, judged by what is inside',
+    'IPv4-mapped, judged by the inner address',
     ...hosts(
       '[::ffff:127.0.0.1]',
       '[::FFFF:127.0.0.1]',
@@ -203,7 +203,7 @@ const INSIDE = [
     ),
   ),
   ...refused(
-    'to many',
+    'multicast and broadcast',
     ...hosts('224.0.0.1', '239.255.255.255', '240.0.0.1', '255.255.255.255', '0xffffffff', '[ff02::1]'),
   ),
 ]
@@ -226,7 +226,7 @@ const NAMES = [
     ),
   ),
   ...refused(
-    'names of a network of one’s own',
+    'names of private networks',
     ...hosts(
       'redis',
       'kubernetes',
@@ -249,7 +249,7 @@ const NAMES = [
     ),
   ),
   ...refused(
-    'no name of the DNS',
+    'not a DNS name',
     ...hosts(
       'example.com..',
       '..',
@@ -270,7 +270,7 @@ const NAMES = [
 
 const MALFORMED = [
   ...invalid(
-    'no absolute http or https URL',
+    'not an absolute http or https URL',
     '',
     '/v1/chat',
     'example.com',
@@ -317,7 +317,7 @@ const MALFORMED = [
     'http://example.com:80@127.0.0.1:8080/',
   ),
   ...invalid(
-    'read differently elsewhere',
+    'parsed differently elsewhere',
     ' http://127.0.0.1/',
     'http://127.0.0.1/ ',
     'http://127.0.0.1 /',
@@ -337,7 +337,7 @@ const MALFORMED = [
   ),
   ...invalid('zones', 'http://[fe80::1%25eth0]/', 'http://[fe80::1%eth0]/', 'http://[::1%25lo]/'),
   ...invalid(
-    'no address and no name',
+    'neither an address nor a name',
     'http://256.0.0.1/',
     'http://127.0.0.256/',
     'http://4294967296/',

@@ -1,4 +1,4 @@
-/** Every way to write an address is judged as the address itself is, by sums of our own. */
+/** Every spelling of an address gets the decision for that address, which an independent oracle computes. */
 import { isIP } from 'node:net'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -19,7 +19,7 @@ import {
 const bits = (width: 32 | 128) =>
   fc.bigInt({ min: 0n, max: (1n << BigInt(width)) - 1n }).map((value): Bits => ({ value, width }))
 
-/** Any address of a refused range, its ends more often than by chance. */
+/** Any address of a refused range, often one of its ends. */
 const refusedAddress = fc.constantFrom(...REFUSED_RANGES).chain((range) => {
   const size = 1n << BigInt(range.width - range.prefix)
   const first = (range.value / size) * size
@@ -27,7 +27,7 @@ const refusedAddress = fc.constantFrom(...REFUSED_RANGES).chain((range) => {
   return offset.map((n): Bits => ({ value: first + n, width: range.width }))
 })
 
-/** Just outside of a refused range, or anywhere. */
+/** An address just outside a refused range, or anywhere. */
 const publicAddress = fc
   .oneof(
     fc.constantFrom(...REFUSED_RANGES).chain((range) => {
@@ -63,7 +63,7 @@ const number = (value: bigint) =>
     fc.nat(8).map((zeros) => `0${'0'.repeat(zeros)}${value.toString(8)}`),
   )
 
-/** One to four numbers, of which the last fills what is left, in any base and in letters that mean the same. */
+/** One to four numbers, the last of which fills the rest, in any base and in equivalent characters. */
 const ipv4 = ({ value }: Bits) =>
   fc
     .integer({ min: 1, max: 4 })
@@ -75,7 +75,7 @@ const ipv4 = ({ value }: Bits) =>
     .chain((parts) => disguised(parts.join('.')))
     .chain((text) => fc.constantFrom(text, `${text}.`))
 
-/** Eight groups with zeros before them, any run of zeros left out, the tail perhaps dotted. */
+/** Eight groups with leading zeros, any run of zeros left out, the tail perhaps dotted. */
 const ipv6 = ({ value }: Bits) =>
   fc
     .record({
@@ -113,7 +113,7 @@ const url = (address: Bits) =>
 const withUrl = (address: Bits) => url(address).map((text) => ({ address, text }))
 
 test.each(REFUSED_RANGES.map((range) => [`${textOf(range)}/${range.prefix}`, range] as const))(
-  'the ends of %s are refused, and what is beside them is judged by itself',
+  'the ends of %s are refused, and their neighbours get decisions of their own',
   async (_text, { value, width, prefix }) => {
     const size = 1n << BigInt(width - prefix)
     const first = (value / size) * size
@@ -150,7 +150,7 @@ test('every spelling of a public address is called, at that address', async () =
   )
 })
 
-test('what is neither in the registries nor outside of 2000::/3 is public, and nothing else', async () => {
+test('exactly the addresses in no registry and not outside 2000::/3 are public', async () => {
   const policy = makePolicy()
   await fc.assert(
     fc.asyncProperty(fc.oneof(bits(32), bits(128), refusedAddress), async (address) => {
@@ -162,7 +162,7 @@ test('what is neither in the registries nor outside of 2000::/3 is public, and n
   )
 })
 
-test('a name is called at all of its addresses or not at all', async () => {
+test('a name may be called at all of its addresses or at none', async () => {
   const answers = fc.array(fc.oneof({ weight: 3, arbitrary: publicAddress }, refusedAddress), {
     maxLength: 20,
   })
@@ -178,7 +178,7 @@ test('a name is called at all of its addresses or not at all', async () => {
   )
 })
 
-test('what a range or address entry adds is called, and no other address', async () => {
+test('a range or address entry allows its addresses, and no others', async () => {
   const inner = fc.constantFrom(
     '10.1.0.0/16',
     '169.254.169.254',
@@ -198,7 +198,7 @@ test('what a range or address entry adds is called, and no other address', async
   )
 })
 
-test('any text at all is a refusal or a target that may be called', async () => {
+test('any text results in a refusal or in a target that may be called', async () => {
   const piece = fc.oneof(
     fc.constantFrom(
       'http://',

@@ -1,4 +1,4 @@
-/** What tests of the address policy share: rules, look-ups without a network, and the sums of an independent oracle. */
+/** For tests of the address policy: rules, look-ups without a network, and an independent oracle. */
 import { parseAllowEntry } from '../../../contract/relay-target.ts'
 import { GatewayError } from '../../errors.ts'
 import { AddressPolicy, type AddressRules } from './policy.ts'
@@ -6,9 +6,9 @@ import type { Lookups } from './resolve.ts'
 
 export const PUBLIC_ADDRESS = '93.184.215.14'
 
-/** Answers every name with the same addresses, whichever way it is asked, and remembers the ways. */
+/** Resolves every name to the same addresses and records the calls. */
 export class FixedLookups implements Lookups {
-  readonly asked: string[] = []
+  readonly calls: string[] = []
   readonly #answers: string[]
 
   constructor(...answers: string[]) {
@@ -16,17 +16,17 @@ export class FixedLookups implements Lookups {
   }
 
   async system(name: string): Promise<string[]> {
-    this.asked.push(`system ${name}`)
+    this.calls.push(`system ${name}`)
     return this.#answers
   }
 
   async dns(name: string): Promise<string[]> {
-    this.asked.push(`dns ${name}`)
+    this.calls.push(`dns ${name}`)
     return this.#answers
   }
 }
 
-/** Public, nothing allowed or denied, every name resolving to a public address, but for what is given. */
+/** Public mode, empty lists, every name resolves to a public address; `given` overrides this. */
 export function makePolicy(
   { allow = '', ...rules }: Partial<Omit<AddressRules, 'allow'>> & { allow?: string } = {},
   lookups: Lookups = new FixedLookups(PUBLIC_ADDRESS),
@@ -46,7 +46,7 @@ export function makePolicy(
   )
 }
 
-/** The addresses that a URL may be called at, joined with spaces, or the code of its refusal. */
+/** The addresses at which a URL may be called, joined with spaces, or the code of its refusal. */
 export async function verdict(policy: AddressPolicy, url: string): Promise<string> {
   try {
     return (await policy.target(url, new AbortController().signal)).addresses.join(' ')
@@ -62,7 +62,7 @@ export interface Bits {
   width: 32 | 128
 }
 
-/** Of an address in any of the usual texts, dotted tail included; knows no errors. */
+/** Parses the usual spellings of addresses, with a dotted tail too; does not detect errors. */
 export function bitsOf(text: string): Bits {
   if (!text.includes(':')) {
     const value = text.split('.').reduce((sum, part) => sum * 256n + BigInt(part), 0n)

@@ -1,4 +1,4 @@
-/** Parses the URL of a relayed request. `policy.ts` judges where it leads. */
+/** Parses the URL of a relayed request. `policy.ts` checks its destination. */
 import { isIP } from 'node:net'
 import { unmap } from '../../../contract/address.ts'
 import { GatewayError } from '../../errors.ts'
@@ -8,7 +8,7 @@ export interface Destination {
   url: URL
   /** In lower case, without brackets and trailing dot; an IPv4-mapped address is the IPv4 one. */
   hostname: string
-  /** The host is an address: nothing to look up. */
+  /** The host is an address, so no look-up is needed. */
   isLiteral: boolean
   port: number
 }

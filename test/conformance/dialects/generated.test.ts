@@ -37,19 +37,19 @@ function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
 const places = fc.array(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), { maxLength: 12 })
 
 /** An answer of an upstream of the dialect: its view, and its stream. */
-function served(upstream: DialectName, answer: ModelAnswer): { says: View; stream: string } {
-  const says = viewOf(upstream, encodeAnswer(upstream, answer))
+function served(upstream: DialectName, answer: ModelAnswer): { view: View; stream: string } {
+  const view = viewOf(upstream, encodeAnswer(upstream, answer))
   const { text } = encodeStream(upstream, partsOf(answer))
-  return { says: answer.usage === undefined ? { ...says, usage: undefined } : says, stream: text }
+  return { view: answer.usage === undefined ? { ...view, usage: undefined } : view, stream: text }
 }
 
 describe.each(NAMES)('answers of %s', (upstream) => {
   it('have the same content in a stream and in JSON', () => {
     fc.assert(
       fc.property(answerOf(upstream), (answer) => {
-        const { says, stream } = served(upstream, answer)
-        const read = viewOf(upstream, readStrictly(upstream, stream, expectedUsage(says)))
-        expect(comparable(read, says)).toEqual(says)
+        const { view, stream } = served(upstream, answer)
+        const read = viewOf(upstream, readStrictly(upstream, stream, expectedUsage(view)))
+        expect(comparable(read, view)).toEqual(view)
       }),
     )
   })
@@ -57,10 +57,10 @@ describe.each(NAMES)('answers of %s', (upstream) => {
   it.each(NAMES)('reach strict clients of %s in any chunks', (client) => {
     fc.assert(
       fc.property(answerOf(upstream), places, (answer, cuts) => {
-        const { says, stream } = served(upstream, answer)
+        const { view, stream } = served(upstream, answer)
         const transmitted = transmit(client, upstream, cutAt(Buffer.from(stream), cuts))
         expect(transmitted).toMatchObject({ finished: true, failed: false })
-        const expected = viewFor(says, upstream, client)
+        const expected = viewFor(view, upstream, client)
         // The upstream may send usage without a request for it.
         const read = readStrictly(
           client,

@@ -43,7 +43,7 @@ const CHAT = {
       message: {
         role: 'assistant',
         content: JSON_TEXT,
-        images: [{ type: 'image_url', image_url: { url: 'https://pictures.example/cat.png' } }],
+        images: [{ type: 'image_url', image_url: { url: 'https://images.example/cat.png' } }],
       },
       finish_reason: 'stop',
     },

@@ -9,7 +9,7 @@ const both = <T>(verdict: T) => ({ responses: verdict, messages: verdict })
 export const chatContentRows = (): Row[] => [
   {
     field: 'messages.content.image_url.url',
-    note: 'by address',
+    note: 'by URL',
     body: { messages: user({ type: 'image_url', image_url: { url: 'https://x.example/a.png' } }) },
     to: {
       responses: exact({
@@ -115,7 +115,7 @@ export const chatContentRows = (): Row[] => [
   },
   {
     field: 'messages.content.cache_control',
-    note: 'of a kind that is not known',
+    note: 'of an unknown kind',
     body: { messages: user({ type: 'text', text: 'a', cache_control: { type: 'eternal' } }) },
     to: both(lossy('messages.content.cache_control')),
   },

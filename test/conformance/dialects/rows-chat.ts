@@ -26,7 +26,7 @@ export const chatRows = (): Row[] => [
   },
   {
     field: 'max_completion_tokens',
-    note: 'less than responses takes',
+    note: 'below the minimum of responses',
     body: { max_completion_tokens: 10 },
     to: {
       responses: lossy('max_completion_tokens', { max_output_tokens: 16 }),
@@ -35,7 +35,7 @@ export const chatRows = (): Row[] => [
   },
   {
     field: 'max_tokens',
-    note: 'less than responses takes',
+    note: 'below the minimum of responses',
     body: { max_tokens: 10 },
     to: { responses: lossy('max_tokens', { max_output_tokens: 16 }), messages: exact({ max_tokens: 10 }) },
   },
@@ -162,7 +162,7 @@ export const chatRows = (): Row[] => [
   },
   {
     field: 'reasoning.effort',
-    note: 'beside another one',
+    note: 'with another value than reasoning_effort',
     body: { reasoning_effort: 'low', reasoning: { effort: 'high' } },
     to: {
       responses: lossy('reasoning.effort', { reasoning: { effort: 'low' } }),
@@ -195,7 +195,7 @@ export const chatRows = (): Row[] => [
   },
   {
     field: 'reasoning.enabled',
-    note: 'and no more',
+    note: 'enabled only',
     body: { reasoning: { enabled: true } },
     to: {
       responses: exact({ reasoning: { effort: 'medium' } }),
@@ -204,7 +204,7 @@ export const chatRows = (): Row[] => [
   },
   {
     field: 'reasoning',
-    note: 'of another form, and of words that we do not know',
+    note: 'invalid types and unknown values',
     body: { reasoning: { effort: 'extreme', max_tokens: 'all', mood: 1 } },
     to: both(lossy(['reasoning.effort', 'reasoning.max_tokens', 'reasoning.mood'])),
   },
@@ -230,7 +230,7 @@ export const chatRows = (): Row[] => [
   },
   {
     field: 'response_format.json_schema.schema',
-    note: 'a rule that is not held',
+    note: 'a rule that strict mode does not enforce',
     body: {
       response_format: {
         type: 'json_schema',

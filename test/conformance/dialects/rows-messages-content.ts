@@ -30,7 +30,7 @@ export const messagesContentRows = (): Row[] => [
   },
   {
     field: 'tools.cache_control',
-    note: 'nobody else has a place for it',
+    note: 'no other API has a place for it',
     body: { tools: [fn({ cache_control: { type: 'ephemeral' } })] },
     to: both(lossy('tools.cache_control', { tools: holding({ type: 'function' }) })),
   },
@@ -41,7 +41,7 @@ export const messagesContentRows = (): Row[] => [
   },
   {
     field: 'tools',
-    note: 'a server tool without a twin',
+    note: 'a server tool without an equivalent',
     body: { tools: [fn(), { type: 'bash_20250124', name: 'bash' }] },
     to: {
       chat: lossy('tools', { tools: [{ function: { name: 'f' } }] }),
@@ -91,7 +91,7 @@ export const messagesContentRows = (): Row[] => [
   },
   {
     field: 'messages.content.source',
-    note: 'a PDF by address',
+    note: 'a PDF by URL',
     body: { messages: user({ type: 'document', source: { type: 'url', url: 'https://x.example/a.pdf' } }) },
     to: {
       chat: refused('messages'),

@@ -17,7 +17,7 @@ export const messagesRows = (): Row[] => [
   },
   {
     field: 'max_tokens',
-    note: 'less than responses takes',
+    note: 'below the minimum of responses',
     body: { max_tokens: 10 },
     to: {
       chat: exact({ max_completion_tokens: 10 }),
@@ -32,7 +32,7 @@ export const messagesRows = (): Row[] => [
   },
   {
     field: 'thinking.display',
-    note: 'to be kept to itself',
+    note: 'omitted',
     body: { thinking: { type: 'adaptive', display: 'omitted' } },
     to: { chat: lossy('thinking.display'), responses: exact() },
   },

@@ -78,7 +78,7 @@ export const responsesContentRows = (): Row[] => [
   },
   {
     field: 'tools',
-    note: 'a hosted tool without a twin',
+    note: 'a hosted tool without an equivalent',
     body: { tools: [fn(), { type: 'file_search', vector_store_ids: ['vs_1'] }] },
     to: {
       chat: lossy('tools', { tools: [{ function: { name: 'f' } }] }),

@@ -46,7 +46,7 @@ export const responsesRows = (): Row[] => [
   },
   {
     field: 'include',
-    note: 'asks for token probabilities',
+    note: 'requests token probabilities',
     body: { include: ['message.output_text.logprobs'] },
     to: { chat: exact({ logprobs: true }), messages: refused('include') },
   },
@@ -103,7 +103,7 @@ export const responsesRows = (): Row[] => [
   },
   {
     field: 'reasoning.summary',
-    note: 'in detail',
+    note: 'detailed',
     body: { reasoning: { effort: 'high', summary: 'detailed' } },
     to: both(lossy('reasoning.summary')),
   },
@@ -268,7 +268,7 @@ export const responsesRows = (): Row[] => [
   },
   {
     field: 'tools.execution',
-    note: 'the client looks for tools, and has found one',
+    note: 'the client searches for tools, and found one',
     body: {
       tools: [{ type: 'tool_search', execution: 'client', description: 'L', parameters: { type: 'object' } }],
       input: [
@@ -308,7 +308,7 @@ export const responsesRows = (): Row[] => [
   },
   {
     field: 'tools',
-    note: 'the vendor looks for tools',
+    note: 'the vendor searches for tools',
     body: { tools: [fn(), { type: 'tool_search' }] },
     to: both(lossy('tools')),
   },

@@ -7,7 +7,7 @@ import { StrictItem } from './strict-responses-item.ts'
 
 type Json = Record<string, unknown>
 
-/** What Open Responses requires of every response object. */
+/** The fields that Open Responses requires in every response object. */
 const REQUIRED = [
   'id',
   'object',

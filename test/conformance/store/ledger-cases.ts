@@ -126,7 +126,7 @@ export function ledgerCases(current: Current): void {
     })
   })
 
-  test('NOFUNDS tells an empty balance from one tied up in holds', async () => {
+  test('NOFUNDS distinguishes an empty balance from one tied up in holds', async () => {
     await ledger().open(ACCOUNT)
     const empty = { reply: 'NOFUNDS', of: 'account', reason: 'empty' }
     expect(await ledger().reserve(reservation('r1', 1))).toEqual(empty)

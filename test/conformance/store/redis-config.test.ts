@@ -200,7 +200,7 @@ describe("changes behind the store's back", () => {
         await expect(key('hash-alice')).rejects.toThrow(RecordUnreadable)
         await expect(account('a1')).rejects.toThrow(RecordUnreadable)
         expect(await key('hash-bob')).toEqual(keyOf('bob'))
-        expect(await key('hash-nobody')).toBeUndefined()
+        expect(await key('hash-unknown')).toBeUndefined()
       }
       const { keys, accounts, spoilt, table } = await config.inspect()
       expect([...keys].sort()).toEqual([

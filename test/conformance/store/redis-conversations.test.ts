@@ -234,7 +234,7 @@ describe('the order of room and text', () => {
     expect(commands).toEqual(['conversation/chain', 'conversation/extend'])
   })
 
-  test('nor is a text that is read alone', async () => {
+  test('a text that is read alone is not renewed before its room either', async () => {
     const { commands, conversations } = failing('conversation/extend')
     await expect(conversations.exchange(OWNER, 'r', 'r', TTL_MS)).rejects.toThrow(StoreUnavailable)
     expect(commands).toEqual(['EXISTS', 'conversation/extend'])

@@ -1,4 +1,4 @@
-/** What every store must do, checked only through the Store interface. A new store runs it unchanged. */
+/** The tests that every store must pass, using only the Store interface. A new store runs them unchanged. */
 import { afterEach, beforeEach, describe } from 'vitest'
 import type { Store } from '../../../store/contract.ts'
 import { configCases } from './config-cases.ts'

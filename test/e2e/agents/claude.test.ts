@@ -101,7 +101,7 @@ describe.skipIf(!AGENTS_INSTALLED)(`Claude Code${ABSENT}`, { timeout: SUITE_MS }
       expect(world.requests()).toHaveLength(2)
     })
 
-    it('reports a failure that a retry cannot mend, and does not retry', async () => {
+    it('reports a failure that a retry cannot fix, and does not retry', async () => {
       world.answerWith(REFUSED)
       const run = await claude(workspace, world, upstream, 'Hello')
       expect(run.code).toBe(1)

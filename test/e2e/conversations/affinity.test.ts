@@ -118,7 +118,7 @@ describe('a session stays on its channel', () => {
   })
 })
 
-describe('content that only one upstream can read goes back to it', () => {
+describe('content that only one upstream can read is returned to it', () => {
   /** Answers with reasoning that only this upstream can decrypt. */
   const answersWithReasoning = (secret: string) => (upstream: EchoUpstream) =>
     upstream.answer((_, res) =>

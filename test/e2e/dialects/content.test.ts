@@ -84,7 +84,7 @@ describe.each(CELLS)(
   'stop sequences: $client over $upstream, stream: $stream',
   ({ client, upstream, stream }) => {
     it('end the answer', async () => {
-      // A responses upstream does not support stop sequences, so the gateway cutsItself the answer itself.
+      // A responses upstream does not support stop sequences, so the gateway cuts the answer itself.
       const cutsItself = client !== 'responses' && upstream === 'responses'
       const text = cutsItself ? 'one two EN END three' : 'one two EN '
       const known = upstream === 'messages' ? { stopSequence: 'END' } : {}

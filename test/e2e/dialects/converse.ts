@@ -1,4 +1,4 @@
-/** A conversation of two turns with a tool call, in which the client sends back what it received. */
+/** A conversation of two turns with a tool call, in which the client sends back the items that it received. */
 import type Anthropic from '@anthropic-ai/sdk'
 import type OpenAI from 'openai'
 import { type ReadAnswer, readChat, readMessages, readResponses } from './read-answer.ts'

@@ -130,7 +130,7 @@ describe.each(PAIRS)('a stream that breaks: $client over $upstream', ({ client, 
     world.passed(client, upstream, 'cut stream')
   })
 
-  it('when the connection breaks, delivers what came before, then an error', async () => {
+  it('when the connection breaks, delivers the text before it, then an error', async () => {
     world.upstream.answer((_call, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write(begun().join(''), () => res.destroy())

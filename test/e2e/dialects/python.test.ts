@@ -1,4 +1,4 @@
-/** The official Python SDKs over upstreams of every dialect. The scripts in ../python report what they saw. */
+/** The official Python SDKs over upstreams of every dialect. The scripts in ../python print the results. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { route } from '../../harness/resources.ts'
@@ -22,7 +22,7 @@ afterAll(() => world?.close())
 
 const CALL = { id: 'call_w', name: 'weather', input: '{"city":"Ulm"}' }
 
-/** Does what the model's name says. `thread` is what Anthropic's runner requests first; this upstream lacks it. */
+/** Behaves as the model's name says. Anthropic's runner first requests `thread`, which this upstream lacks. */
 const script: Script = (call, res) => {
   const { model, thread } = JSON.parse(call.body.toString()) as { model: string; thread?: object }
   if (thread !== undefined) {

@@ -1,4 +1,4 @@
-/** What clients learn about conversions, and what requests must satisfy, in each dialect. */
+/** The losses that clients see, and the rules that requests must satisfy, in each dialect. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call } from '../../harness/http.ts'
 import { route } from '../../harness/resources.ts'
@@ -21,7 +21,7 @@ afterAll(() => world?.close())
 
 const PATHS = { chat: '/chat/completions', responses: '/responses', messages: '/messages' }
 
-/** Sends a raw request, for what an SDK would not send. */
+/** Sends a request that an SDK would not send. */
 const post = (
   client: DialectName,
   body: object,
@@ -115,7 +115,7 @@ describe('paths and headers', () => {
       const body = { ...question('Hello').messages, model: upstream }
       expect((await post('messages', body, { headers, query: '?beta=true' })).status).toBe(200)
     }
-    // The client's version is passed on; the default is the oldest one.
+    // The client's version is forwarded; the default is the oldest one.
     const sent = world.upstream.calls.at(-1)?.headers['anthropic-version']
     expect(sent).toBe(headers['anthropic-version'] ?? '2023-06-01')
   })

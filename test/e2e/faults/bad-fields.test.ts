@@ -58,7 +58,7 @@ function paramIn(client: DialectName, status: number, text: string): string | nu
   return param
 }
 
-/** Describes what is wrong with the answer to a mutant; undefined if nothing is. */
+/** The problem with the answer to a mutant; undefined without one. */
 function complaint(mutant: Mutant, full: unknown, outcome: Outcome, converted: boolean): string | undefined {
   const { status, text, param } = outcome
   const field = nameOf(mutant.path)

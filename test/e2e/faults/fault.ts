@@ -15,9 +15,9 @@ export interface FaultContext {
 }
 
 /**
- * What the client must get. `error`: an error status, or a stream that ends with an error event. `answer`: a valid answer
- * with the text TEXT. `either`: one of the two. `calls`: an answer with the two CALLS. `raw`: a call with exactly the
- * model's input.
+ * The result that the client must get. `error`: an error status, or a stream that ends with an error event. `answer`: a
+ * valid answer with the text TEXT. `either`: one of the two. `calls`: an answer with the two CALLS. `raw`: a call with
+ * exactly the model's input.
  */
 export type Verdict = 'error' | 'answer' | 'either' | 'calls' | 'raw'
 

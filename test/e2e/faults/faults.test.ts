@@ -44,7 +44,7 @@ const verdictOf = (fault: Fault, { client, upstream, stream }: Pair): Verdict | 
   return verdict !== undefined && client === upstream ? (fault.bytes ?? verdict) : verdict
 }
 
-/** Describes what is wrong with an answer; undefined if nothing is. */
+/** The problem with an answer; undefined without one. */
 function complaint(answer: Answer, pair: Pair, verdict: Verdict, raw = ''): string | undefined {
   let outcome: Outcome
   const leaks = leaksIn(answer, bench)
@@ -137,7 +137,7 @@ describe('a client that leaves', () => {
       res.destroy()
       const left = await until(
         () => calls.slice(before).find(({ aborted }) => aborted),
-        'the upstream to be left',
+        'the upstream call to be closed',
       )
       expect(left.path).toContain('/v1/')
     },

@@ -46,7 +46,7 @@ describe('refuses bombs', () => {
   })
 })
 
-describe('refuses what is not one JSON object with a type', () => {
+describe('refuses anything but one JSON object with a type', () => {
   it.each([
     'null',
     '[]',

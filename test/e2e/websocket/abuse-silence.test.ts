@@ -18,7 +18,7 @@ const attacked = attackedGateway({
 const [opening = '', word = ''] = chatEvents('m', 'one two', null)
 
 describe('a client that does not read its answer', () => {
-  it('stops the upstream, is cut off at the stall timeout and pays for what was sent', async () => {
+  it('stops the upstream, is cut off at the stall timeout and pays for the sent output', async () => {
     let sent = 0
     const delta = chatEvents('m', 'y'.repeat(65_536), null)[1] ?? ''
     const endless: Script = async (_call, res) => {

@@ -88,7 +88,7 @@ describe('an applied resource', () => {
     }
   })
 
-  it('is published beside broken ones, which say why they are not', async () => {
+  it('is published beside broken ones, whose statuses say why they are not', async () => {
     world.proxy(store)
     await leads(world.start({ store, instance: 'one' }))
     await world.apply('Account', 'budgeted', { budget: { amount: '5', period: 'Day' } })
@@ -158,7 +158,7 @@ describe('a Secret', () => {
   it('of another owner is not touched', async () => {
     world.proxy(store)
     await leads(world.start({ store, instance: 'one' }))
-    await world.secret('carol-key', { key: 'sk-of-somebody-else-0123456789' })
+    await world.secret('carol-key', { key: 'sk-of-carol-0123456789' })
     await world.apply('ApiKey', 'carol', {})
     await world.becomes('ApiKey', 'carol', 'ResolvedRefs', 'False Conflicted')
     expect((await store.config.manifest()).keys.size).toBe(0)

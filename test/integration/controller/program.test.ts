@@ -115,7 +115,7 @@ describe('the program', () => {
       hashes: [keyHash(KEY)],
       preview: `sha256:${keyHash(KEY).slice(0, 8)}`,
     })
-    expect((await call(`${admin}/keys${query}nobody`)).status).toBe(404)
+    expect((await call(`${admin}/keys${query}unknown`)).status).toBe(404)
     expect((await call(`${admin}/keys`)).status).toBe(400)
     const resources = JSON.parse((await call(`${admin}/resources`)).text)
     expect(resources).toMatchObject([{ kind: 'ApiKey', namespace: world.namespace, name: 'alice' }])

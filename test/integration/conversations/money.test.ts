@@ -1,4 +1,4 @@
-/** What a turn of a conversation holds, and what it costs. */
+/** The hold and the cost of a turn in a conversation. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { until } from '../../harness/gateway.ts'

@@ -23,7 +23,7 @@ export interface Speaker extends ScriptedUpstream {
   last(): Json
 }
 
-/** What an answer contains. */
+/** The content of an answer. */
 export interface Spoken {
   /** A name of this answer alone; the part before the hyphen is the upstream's. */
   me: string

@@ -24,10 +24,10 @@ interface Node {
   owner: 0 | 1
   root: string
   parent: Node | undefined
-  /** What the next answer shows before its own input. */
+  /** The path that the next answer shows before its own input. */
   path: string[]
   channel: ChannelName
-  /** What exists: the gateway's binding, the text, and the upstream's copy. */
+  /** The parts that still exist: the gateway's binding, the text, and the upstream's copy. */
   bound: boolean
   stored: boolean
   kept: boolean
@@ -222,7 +222,7 @@ test('an answer shows exactly its path, or the request is 400', async () => {
     }),
     { numRuns },
   )
-  // No upstream is asked to continue a response that it cannot know.
+  // No upstream may get the id of a response that it cannot know.
   for (const name of KEEPING)
     expect(place.speakers[name].unknown.filter((id) => !id.startsWith(`resp_${name}`))).toEqual([])
   expect(timeouts).toBeLessThan(requests / 50)

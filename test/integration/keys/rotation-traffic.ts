@@ -99,12 +99,12 @@ export class RotationTraffic {
     return async () => {
       if (turn++ % TURNS === 0) previous = undefined
       const over = Promise.withResolvers<{ type: string; response?: { id: string } }>()
-      const hear = (data: unknown) => {
+      const onMessage = (data: unknown) => {
         const message = JSON.parse(String(data)) as { type: string; response?: { id: string } }
         if (['response.completed', 'response.failed', 'error'].includes(message.type)) over.resolve(message)
       }
       const lost = () => over.reject(new Error('the socket was closed'))
-      socket.on('message', hear).once('close', lost)
+      socket.on('message', onMessage).once('close', lost)
       socket.send(
         JSON.stringify({
           type: 'response.create',
@@ -114,7 +114,7 @@ export class RotationTraffic {
         }),
       )
       const { type, response } = await over.promise.finally(() => {
-        socket.off('message', hear).off('close', lost)
+        socket.off('message', onMessage).off('close', lost)
       })
       previous = response?.id
       return type === 'response.completed' ? undefined : type

@@ -96,7 +96,7 @@ test('a streaming list and a paged list give the same, each in one batch; change
   await Promise.all([streamed.reflector.stop(), paged.reflector.stop()])
 })
 
-test('a kind that does not exist yet is waited for', async () => {
+test('waits for a kind that does not exist yet', async () => {
   const group = `test-${randomBytes(4).toString('hex')}.example.com`
   const reflector = new Reflector({
     client,
@@ -182,7 +182,7 @@ async function createApiKey(name: string): Promise<{ uid: string; resourceVersio
   return metadataOf(await client.request({ method: 'POST', path: apiKeys(), body }))
 }
 
-test('a status is applied once; repeating it changes nothing; a deleted object is no error', async () => {
+test('a status is applied once; repeating it changes nothing; a deleted object is not an error', async () => {
   const { resourceVersion } = await createApiKey('status')
   const path = `${apiKeys()}/status`
   const target = { apiVersion: 'sluice.dev/v1alpha1', kind: 'ApiKey', namespace, name: 'status', path }

@@ -21,9 +21,9 @@ import { type Clock, type RunningRedis, startRedis } from '../../harness/redis.t
 import { type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
 
 /** Keys of both kinds of caller, and an unknown one. */
-export const UNMETERED = 'sk-of-nobody-who-pays'
-export const METERED = 'sk-of-somebody-who-pays'
-export const UNKNOWN = 'sk-of-nobody-at-all'
+export const UNMETERED = 'sk-without-an-account'
+export const METERED = 'sk-with-an-account'
+export const UNKNOWN = 'sk-unknown'
 export const ACCOUNT = 'aaaaaaaaaaaaaaaaaaaa'
 /** The cost of a request of METERED, in nano-dollars. */
 export const PRICE = 1_000

@@ -7,7 +7,7 @@ export const KEYS: Mutant[] = [
     'proxy/table/follower.test.ts',
     // A good key created during a flood is refused.
     ['(this.#list ?? this.#named).add(hash)', 'this.#named.add(hash)'],
-    // So is one created while the list was read.
+    // A good key created while the list is read is refused.
     ['for (const hash of this.#named) list.add(hash)', ''],
     // An outdated list refuses keys.
     ["(await this.#options.standing()) === 'current'", 'list.size >= 0'],
@@ -36,7 +36,7 @@ export const KEYS: Mutant[] = [
   ...faults(
     'proxy/auth/authenticate.ts',
     'proxy/auth/authenticate.test.ts',
-    // Each guess in our own format costs a look-up.
+    // Each guess in the gateway's own format costs a look-up.
     ['isMintedFormat(presented.key) && !hasValidChecksum(presented.key)', 'presented.key.length === 0'],
     // A malformed key costs a look-up.
     [' || presented.key.length > MAX_KEY_LENGTH', ''],

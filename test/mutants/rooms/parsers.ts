@@ -73,7 +73,7 @@ export const PARSERS: Mutant[] = [
     'proxy/dialects/core/neutral/keep.test.ts',
     // A typed field is reported as lost.
     ['!known.has(key) && ', ''],
-    // So is a field without a value.
+    // A field without a value is reported as lost.
     [' && !isEmpty(value)', ''],
     // A client's key becomes the prototype.
     [

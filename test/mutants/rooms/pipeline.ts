@@ -32,7 +32,7 @@ export const PIPELINE: Mutant[] = [
     // Empty events of a queueing upstream rule out another attempt.
     ['if (!this.observer.begun) {', 'if (false) {'],
     // A pinging upstream is waited for until the total time is over.
-    ['if (this.observer.begun) this.#response.heard()', 'this.#response.heard()'],
+    ['if (this.observer.begun) this.#response.noteContent()', 'this.#response.noteContent()'],
     // A cut stream looks finished.
     ['if (this.observer.finished) return', 'if (this.#known) return'],
     // A slow client fills the memory.
@@ -42,7 +42,7 @@ export const PIPELINE: Mutant[] = [
   ...faults(
     'proxy/pipeline/request/client.ts',
     'proxy/pipeline/request/client.test.ts',
-    // The upstream works on, and is paid, for a client that left.
+    // The upstream keeps working, and is paid, for a client that left.
     ['if (!res.writableFinished) controller.abort(new ClientGone())', ''],
   ),
 

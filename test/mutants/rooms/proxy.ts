@@ -63,9 +63,12 @@ export const PROXY: Mutant[] = [
     // An older table takes effect again.
     ['if (epoch <= before.epoch && generation < before.generation)', 'if (false)'],
     // An emptied store refuses the keys that it has lost.
-    ["if (heard === 'behind') throw new StoreUnavailable('the store holds less than is in force here')", ''],
+    [
+      "if (difference === 'behind') throw new StoreUnavailable('the store holds less than is in force here')",
+      '',
+    ],
     // A change without an announcement goes unnoticed.
-    ["else if (heard === 'ahead') this.#awaitChange(position, asked)", ''],
+    ["else if (difference === 'ahead') this.#awaitChange(position, query)", ''],
     // A table deleted by mistake counts as intentionally absent.
     ["if (this.#caughtUp && (await this.#knowledge.standing()) !== 'behind')", 'if (false)'],
   ),

@@ -23,10 +23,10 @@ export const RELAY: Mutant[] = [
     'proxy/relay/upstream-key.test.ts',
     // One of two keys is used, regardless of the caller's choice.
     ['values.length === 1 ?', 'values.length > 0 ?'],
-    // Our own keys go to any host.
+    // Keys of the gateway go to any host.
     ['if (holdsMintedKey(key)) throw ownKey()', ''],
     ['if (await isKnown(find(keyHash(candidate)))) throw ownKey()', 'await find(keyHash(candidate))'],
-    // So does one among other parts.
+    // A key among other parts goes to any host.
     [', ...text.split(SEPARATOR)]', ']'],
     [', ...values,', ','],
     // A caller makes the gateway look up any number of keys.
@@ -37,7 +37,7 @@ export const RELAY: Mutant[] = [
     ],
     // The relay needs Redis.
     ['if (error instanceof StoreUnavailable) return false', ''],
-    // The upstream's key is taken for one of ours.
+    // The upstream's key is taken for a key of the gateway.
     ["valuesOf(rawHeaders, 'x-api-key').flatMap", "valuesOf(rawHeaders, 'authorization').flatMap"],
   ),
 

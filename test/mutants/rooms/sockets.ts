@@ -112,7 +112,7 @@ export const SOCKETS: Mutant[] = [
     '(unread - this.#control > UNCOUNTED_BYTES ? unread : 0)',
   ]),
   // Connections of vanished clients stay open.
-  ...faults('proxy/socket/heartbeat.ts', ENDS, ['if (!isPaused() && bytesRead() === heard) dead()', '']),
+  ...faults('proxy/socket/heartbeat.ts', ENDS, ['if (!isPaused() && bytesRead() === received) dead()', '']),
   // A message may take forever, and a client may leave its answer unread.
   ...faults('proxy/socket/intake.ts', 'proxy/socket/intake.test.ts', ['      else onTimeout()\n', '']),
   ...faults('proxy/socket/stall.ts', 'proxy/socket/stall.test.ts', ['++still > LOOKS', '++still > 1_000']),
@@ -156,7 +156,7 @@ export const SOCKETS: Mutant[] = [
     ['await admit(admission, arrived)', '{ caller: { hash: admit.name, key: {} }, record: arrived.record }'],
     ['    const load = loadProblem(parts)\n', '    const load = loadOf(parts.overload)\n'],
     ['leave = overload.enter(() => addressOf(ports.admission, call.req))', 'leave = () => undefined'],
-    // Agents are not told to fall back to HTTP.
+    // Agents do not learn that they must fall back to HTTP.
     [
       "return new GatewayError('upgrade_required', message)",
       "return new GatewayError('invalid_request', message)",

@@ -44,7 +44,7 @@ export const TOOLS: Mutant[] = [
 
   // The API server answers with a regular expression.
   ...faults('tools/generate/schema.ts', 'tools/generate/schema.test.ts', [
-    "if (typeof said === 'string') return said",
+    "if (typeof message === 'string') return message",
     '',
   ]),
 
@@ -79,7 +79,7 @@ export const TOOLS: Mutant[] = [
     'admin/server.ts',
     'admin/server.test.ts',
     [' && namesLoopback(req.headers.host)', ''],
-    // So does one that puts a user before the name.
+    // The same with a user before the host name.
     ['const HOST = /^(?:', 'const HOST = /^(?:[^@]*@)?(?:'],
   ),
 

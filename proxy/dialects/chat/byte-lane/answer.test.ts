@@ -52,7 +52,7 @@ function streamed(value: unknown, fields = {}): Buffer {
 }
 
 describe('readAnswer', () => {
-  test('an answer keeps its bytes and gives usage, tier and output size', () => {
+  test('an answer keeps its bytes and reports usage, tier and output size', () => {
     const body = Buffer.from(` ${JSON.stringify(COMPLETION, null, 1)}\n`)
     expect(chat.byteLane.readAnswer(body, request(), false)).toEqual({
       body,
@@ -70,7 +70,7 @@ describe('readAnswer', () => {
     })
   })
 
-  test('without usage the message still gives the output size', () => {
+  test('without usage the message still reports the output size', () => {
     const message = { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } }
     expect(read({ choices: [{ message }] })).toMatchObject({ delivered: { deltas: 1, bytes: 2 } })
     expect(read({ choices: [{ message }] })).not.toHaveProperty('usage')
@@ -89,13 +89,13 @@ describe('readAnswer', () => {
       { class: 'rate_limit' },
     ],
     [
-      'a finish that is none',
+      'an invalid finish reason',
       { ...COMPLETION, choices: [{ index: 0, message: { content: 'Par' }, finish_reason: 'error' }] },
       { detail: 'error_in_answer' },
     ],
     ['an error text', { error: 'x' }, { class: 'unknown' }],
     ['no choices', { id: 'x' }, { class: 'unknown', detail: 'no_answer' }],
-    ['choices that are no list', { choices: {} }, { class: 'unknown' }],
+    ['choices that are not a list', { choices: {} }, { class: 'unknown' }],
     ['a list', [COMPLETION], { class: 'unknown' }],
     ['null', null, { class: 'unknown' }],
   ])('%s is a failure', (_, value, failure) => {
@@ -119,7 +119,7 @@ describe('readAnswer', () => {
     expect(chat.byteLane.readAnswer(body, request(), false)).toMatchObject({ body })
   })
 
-  test('a null error is none', () => {
+  test('a null error is ignored', () => {
     expect(read({ ...COMPLETION, error: null })).toHaveProperty('body')
   })
 })
@@ -150,11 +150,11 @@ describe('as a stream', () => {
     ])
   })
 
-  test('no usage for a client that did not ask', () => {
+  test('no usage for a client that did not request it', () => {
     expect(streamed(COMPLETION).toString()).not.toContain('usage')
   })
 
-  test('the observer reads it as a finished stream', () => {
+  test('the observer accepts it as a finished stream', () => {
     const observer = chat.byteLane.observe(request(WANTS_USAGE), 100_000, true)
     const bytes = streamed(COMPLETION, WANTS_USAGE)
     expect(observer.push(bytes)).toEqual(bytes)
@@ -167,7 +167,7 @@ describe('as a stream', () => {
     expect(observer.usage).toMatchObject({ input: 5, cachedInput: 4, output: 5 })
   })
 
-  test('the official SDK puts the same answer together', async () => {
+  test('the official SDK assembles the same answer', async () => {
     const two = {
       ...COMPLETION,
       choices: [

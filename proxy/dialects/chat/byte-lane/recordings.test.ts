@@ -25,7 +25,7 @@ function request(include_usage: boolean) {
   return chat.parseRequest(Buffer.from(JSON.stringify(body)), { maxDepth: 64, maxKeys: 1000 }, {})
 }
 
-/** The stream parsed in full: its events as text, and their data. */
+/** The fully parsed stream: its events as text, and their data. */
 function slowly(bytes: Buffer) {
   const events = bytes
     .toString('utf8')
@@ -55,7 +55,7 @@ function chunksOf(bytes: Buffer, size: number): Buffer[] {
 }
 
 describe(title, () => {
-  test('there are some of each', () => {
+  test('streams and answers exist', () => {
     expect(streams.length).toBeGreaterThan(2)
     expect(answers.length).toBeGreaterThan(1)
   })

@@ -38,7 +38,7 @@ describe('bytes', () => {
     expect(observer.finished).toBe(true)
   })
 
-  test('a chunk of plain events is handed on without a copy', () => {
+  test('a chunk of plain events is forwarded without a copy', () => {
     const observer = chat.byteLane.observe(request(), 100_000, true)
     const chunk = Buffer.from(HELLO + HELLO)
     expect(observer.push(chunk)).toBe(chunk)
@@ -67,7 +67,7 @@ describe('bytes', () => {
     expect(() => observer.push(Buffer.from('data: 123456'))).toThrow(EventTooLarge)
   })
 
-  test('any split of any line ends passes the same bytes and learns the same', () => {
+  test('any split and any line ends pass the same bytes and give the same results', () => {
     const events = fc.constantFrom(
       delta({ content: 'a€"\n' }),
       delta({ content: 'usage"' }),
@@ -102,7 +102,7 @@ describe('bytes', () => {
 })
 
 describe('usage', () => {
-  test('an event of usage alone is kept back from a client that did not ask', () => {
+  test('an event of usage alone is withheld from a client that did not request it', () => {
     for (const alone of [USAGE_EVENT, event({ usage: USAGE })]) {
       const { observer, pushed } = follow(HELLO + STOP + alone + DONE)
       expect(pushed).toBe(HELLO + STOP + DONE)
@@ -111,7 +111,7 @@ describe('usage', () => {
     }
   })
 
-  test('a chunk with only a withheld event gives no bytes', () => {
+  test('a chunk with only a withheld event sends no bytes', () => {
     const observer = chat.byteLane.observe(request(), 100_000, true)
     expect(observer.push(Buffer.from(USAGE_EVENT))).toBeUndefined()
   })
@@ -131,7 +131,7 @@ describe('usage', () => {
     expect(follow(HELLO + stream).pushed).toBe(HELLO + stream)
   })
 
-  test('the last one wins, a broken one does not', () => {
+  test('the last valid one counts', () => {
     const more = event({ ...delta({ content: '!' }), usage: { ...USAGE, completion_tokens: 3 } })
     const broken = event({ ...delta({}), usage: { completion_tokens: -1 } })
     expect(follow(event({ ...delta({}), usage: USAGE }) + more + broken).observer.usage?.output).toBe(3)
@@ -149,7 +149,7 @@ describe('the end', () => {
     expect(flushed).toBe(DONE)
   })
 
-  test('a cut stream does not', () => {
+  test('a cut stream does not get [DONE]', () => {
     const { observer, flushed } = follow(HELLO + HELLO)
     expect(observer.finished).toBe(false)
     expect(flushed).toBeUndefined()
@@ -166,7 +166,7 @@ describe('the end', () => {
     ['[DONE] with half of it', STOP, 'data: [DONE]\n', 'data: [DONE]\n\n'],
     ['[DONE] with a CR', STOP, 'data: [DONE]\r', 'data: [DONE]\r\n\n'],
     ['a finish', HELLO, STOP.slice(0, -2), STOP + DONE],
-    ['a withheld usage', HELLO, USAGE_EVENT.slice(0, -1), DONE],
+    ['withheld usage', HELLO, USAGE_EVENT.slice(0, -1), DONE],
   ])('%s', (_, before, rest, expected) => {
     const { observer, flushed } = follow(before + rest)
     expect(flushed).toBe(expected)
@@ -200,7 +200,7 @@ describe('the end', () => {
     }
   })
 
-  test('where an upstream never sends a reason, [DONE] after content ends its answer', () => {
+  test('if an upstream never sends a reason, [DONE] after content ends its answer', () => {
     const run = (stream: string) => {
       const observer = chat.byteLane.observe(request(), 100_000, true, false)
       return { passed: observer.push(Buffer.from(stream))?.toString(), flushed: observer.flush(), observer }
@@ -231,8 +231,8 @@ describe('failure', () => {
       'an error in a choice',
       { index: 0, delta: {}, finish_reason: 'error', error: { code: 502, message: 'no' } },
     ],
-    ['a finish that is none', { index: 0, delta: { content: '' }, finish_reason: 'error' }],
-  ])('%s is no end', (_, choice) => {
+    ['an invalid finish reason', { index: 0, delta: { content: '' }, finish_reason: 'error' }],
+  ])('%s does not end the stream', (_, choice) => {
     const { observer, pushed, flushed } = follow(HELLO + event({ id: 'c', choices: [choice] }) + DONE)
     expect(pushed).toBe(HELLO)
     expect(flushed).toBeUndefined()
@@ -252,21 +252,21 @@ describe('failure', () => {
     ['a name after the data', 'data: oops\nevent: error\n\n', 'unknown'],
     ['quota', event({ error: { code: 'insufficient_quota', type: 'insufficient_quota' } }), 'quota'],
     [
-      'a choice that names no word as its reason',
+      'a choice whose reason is not a string',
       event(delta({}, 'Error: key sk-1 is no good.')),
       'unknown',
       'bad_event',
     ],
     ['a text', 'data: no json\n\n', 'transient', 'bad_event'],
     ['half an object', 'data: {"id":"c","choices":[{"index":0,"del\n\n', 'transient', 'bad_event'],
-    ['no object', 'data: null\n\n', 'transient', 'bad_event'],
-    ['a page', 'Internal Server Error\n\n', 'transient', 'bad_event'],
+    ['not an object', 'data: null\n\n', 'transient', 'bad_event'],
+    ['a text page', 'Internal Server Error\n\n', 'transient', 'bad_event'],
     ['a detail', event({ detail: 'x' }), 'unknown', 'bad_event'],
     ['a message', event({ message: 'x', code: 500 }), 'transient', 'bad_event'],
     ['an object error', event({ object: 'error', message: 'x' }), 'unknown', 'bad_event'],
     ['errors', event({ errors: [{ message: 'x' }] }), 'unknown', 'bad_event'],
     ['choices inside', event({ detail: { choices: [] } }), 'unknown', 'bad_event'],
-    ['choices that are none', event({ choices: 'x' }), 'unknown', 'bad_event'],
+    ['invalid choices', event({ choices: 'x' }), 'unknown', 'bad_event'],
     ['null', event({ choices: null, usage: null }), 'unknown', 'bad_event'],
     ['a key', event({ error: { code: 'invalid_api_key', type: 'invalid_request_error' } }), 'credential'],
     ['CR LF', event({ error: { type: 'overloaded_error' } }, '\r\n'), 'transient'],
@@ -283,7 +283,7 @@ describe('failure', () => {
     expect(observer.delivered.deltas).toBe(1)
   })
 
-  test('as the first event, no bytes pass', () => {
+  test('as the first event: no bytes pass', () => {
     const observer = chat.byteLane.observe(request(), 100_000, true)
     expect(observer.push(Buffer.from(event({ error: { type: 'server_error' } })))).toBeUndefined()
     expect(observer.failure?.class).toBe('transient')
@@ -295,7 +295,7 @@ describe('failure', () => {
     expect(observer.failure?.class).toBe('transient')
   })
 
-  test('a null error, and the word in a text, are none', () => {
+  test('a null error, and the word error in a text, are not failures', () => {
     const stream =
       event({ ...delta({ content: '"error": {}' }), error: null }) + event(delta({ content: 'error' }))
     const { observer, pushed } = follow(HELLO + stream)
@@ -303,7 +303,7 @@ describe('failure', () => {
     expect(observer.failure).toBeUndefined()
   })
 
-  test('the client’s fault is recognised', () => {
+  test('a client’s fault is recognized', () => {
     const { observer } = follow(event({ error: { code: 'context_length_exceeded', message: 'secret' } }))
     expect(observer.failure?.forCaller).toMatchObject({ code: 'context_length_exceeded', status: 400 })
   })
@@ -348,7 +348,7 @@ describe('delivered', () => {
     })
   })
 
-  test('an event of only nested deltas is read once', () => {
+  test('an event with only nested deltas counts once', () => {
     const depth = 10_000
     const deep = `${'{"delta":'.repeat(depth)}{"content":"ab"}${'}'.repeat(depth)}`
     const nested = `data: {"choices":[{"delta":${deep}}]}\n\n`
@@ -362,7 +362,7 @@ describe('delivered', () => {
   })
 })
 
-test('any bytes are followed without an error', () => {
+test('any bytes are read without an exception', () => {
   const junk = fc.string({
     unit: fc.constantFrom(
       'data:',

@@ -21,18 +21,18 @@ const encrypted = (value: string, id?: string): Carrier => ({
 })
 const seal = envelopes.seal
 
-describe('thoughts that a client sends back', () => {
+describe('reasoning that a client sends back', () => {
   test.each<[string, Record<string, unknown>, ReasoningPart[]]>([
     ['nothing', { reasoning_content: '', reasoning: null, reasoning_details: [] }, []],
     ['plain text', { reasoning_content: 'T' }, [part(['T'])]],
-    ['the other plain text', { reasoning: 'T', reasoning_content: null }, [part(['T'])]],
+    ['the other plain text field', { reasoning: 'T', reasoning_content: null }, [part(['T'])]],
     [
       'a foreign signature',
       { reasoning_details: [{ type: 'reasoning.text', text: 'T', signature: 'SIG' }] },
       [part(['T'], { carrier: signed('SIG') })],
     ],
     [
-      'our signature, with the text beside it',
+      'a signature of the gateway, with the text beside it',
       {
         reasoning_content: 'T',
         reasoning_details: [{ type: 'reasoning.text', signature: seal(signed('S')) }],
@@ -40,7 +40,7 @@ describe('thoughts that a client sends back', () => {
       [part(['T'], { carrier: signed('S') })],
     ],
     [
-      'our signature, with its text',
+      'a signature of the gateway, with its text',
       {
         reasoning_content: 'T',
         reasoning_details: [{ type: 'reasoning.text', text: 'T', signature: seal(signed('S')) }],
@@ -48,7 +48,7 @@ describe('thoughts that a client sends back', () => {
       [part(['T'], { carrier: signed('S') })],
     ],
     [
-      'two of ours from a stream: the first has no text of its own',
+      'two signatures of the gateway from a stream, the first without text',
       {
         reasoning_content: 'A\n\nB',
         reasoning_details: [
@@ -59,7 +59,7 @@ describe('thoughts that a client sends back', () => {
       [part(['A'], { carrier: signed('1') }), part(['B'], { carrier: signed('2') })],
     ],
     [
-      'ours of the responses API',
+      'an envelope of the gateway with state of the responses API',
       {
         reasoning_content: 'T',
         reasoning_details: [{ type: 'reasoning.encrypted', data: seal(encrypted('E', 'rs_1')), id: 'rs_1' }],
@@ -67,7 +67,7 @@ describe('thoughts that a client sends back', () => {
       [part(['T'], { carrier: encrypted('E', 'rs_1') })],
     ],
     [
-      'redacted, which has no text',
+      'redacted reasoning, which has no text',
       {
         reasoning_content: 'T',
         reasoning_details: [{ type: 'reasoning.encrypted', data: seal(redacted('R')) }],
@@ -75,12 +75,12 @@ describe('thoughts that a client sends back', () => {
       [part(['T']), part([], { carrier: redacted('R') })],
     ],
     [
-      'a forged one',
+      'a forged envelope',
       { reasoning_content: 'T', reasoning_details: [{ type: 'reasoning.text', signature: 'slc1.forged' }] },
       [part(['T'], { lostCarrier: true })],
     ],
     [
-      'a summary and what it sums up',
+      'a summary and its full text',
       {
         reasoning_details: [
           { type: 'reasoning.summary', summary: 'Sum', format: 'openai-responses-v1' },
@@ -90,12 +90,12 @@ describe('thoughts that a client sends back', () => {
       [part(['Sum'], { raw: false, carrier: encrypted('E', 'rs_2') })],
     ],
     [
-      'a foreign redacted one',
+      'foreign redacted reasoning',
       { reasoning_details: [{ type: 'reasoning.encrypted', data: 'R', format: 'anthropic-claude-v1' }] },
       [part([], { carrier: redacted('R') })],
     ],
     [
-      'another vendor’s',
+      'details of another vendor',
       {
         reasoning: 'T',
         reasoning_details: [{ type: 'reasoning.encrypted', data: 'G', format: 'google-gemini-v1' }],
@@ -126,8 +126,8 @@ describe('thoughts that a client sends back', () => {
   })
 
   test.each<[string, Record<string, unknown>, object | undefined]>([
-    ['as most write it', { reasoning_content: 'T', reasoning_details: [] }, undefined],
-    ['in the other plain text', { reasoning: 'T' }, { reasoning: 'messages.reasoning' }],
+    ['in the usual field', { reasoning_content: 'T', reasoning_details: [] }, undefined],
+    ['in the other plain text field', { reasoning: 'T' }, { reasoning: 'messages.reasoning' }],
     [
       'in details alone',
       { reasoning_details: [{ type: 'reasoning.text', text: 'T', signature: 'S' }] },
@@ -138,7 +138,7 @@ describe('thoughts that a client sends back', () => {
       { thinking_blocks: [{ type: 'thinking', thinking: 'T', signature: 'S' }] },
       { reasoning: 'messages.thinking_blocks', 'reasoning.state': 'messages.thinking_blocks' },
     ],
-  ])('its loss is named after its own field: %s', (_, message, names) => {
+  ])('its loss has the name of its field: %s', (_, message, names) => {
     expect(named(message).map((thought) => thought.names)).toEqual([names])
   })
 
@@ -154,7 +154,7 @@ describe('thoughts that a client sends back', () => {
   })
 })
 
-describe('thoughts survive the client unchanged', () => {
+describe('reasoning comes back from the client unchanged', () => {
   const parts: ReasoningPart[] = [
     part(['A', 'B'], { carrier: signed('1') }),
     part([], { carrier: redacted('R') }),
@@ -211,7 +211,7 @@ describe('thoughts survive the client unchanged', () => {
     ).toEqual(expected)
   })
 
-  test('a chat upstream’s details go unsealed', () => {
+  test('a chat upstream gets its details unsealed', () => {
     const carrier: Carrier = {
       dialect: 'chat',
       kind: 'details',

@@ -8,7 +8,7 @@ import { noLosses } from '../../testing.ts'
 import type { SplicePoints } from '../byte-lane/splice.ts'
 import { chat } from '../index.ts'
 
-/** Envelopes without secrets: `slc1.` and the carrier as JSON. `slc1.forged` is a broken one. */
+/** Readable envelopes: `slc1.` and the carrier as JSON. `slc1.forged` is a broken one. */
 export const envelopes: Envelopes = {
   seal: (carrier) => `slc1.${JSON.stringify(carrier)}`,
   open: (text) => {

@@ -58,7 +58,7 @@ describe('opaque state of an upstream', () => {
       404,
       openai("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false."),
     ],
-    ['an item, in short', RESPONSES, 400, openai("Item 'rs_1' not found.")],
+    ['an item, in the short form', RESPONSES, 400, openai("Item 'rs_1' not found.")],
     [
       'an item without its companion',
       RESPONSES,
@@ -107,7 +107,7 @@ describe('opaque state of an upstream', () => {
     ['a function signature', 400, openai('The function signature is not valid.')],
     ['a model', 404, openai('The model `m` does not exist', 'model_not_found')],
     ['another fault', 500, anthropic('Invalid `signature` in `thinking` block')],
-  ])('is not the matter: %s', (_, status, body) => {
+  ])('is not the cause: %s', (_, status, body) => {
     expect(refused(status, body, MESSAGES).carrierRefused).toBeUndefined()
   })
 })

@@ -97,7 +97,7 @@ describe('an error inside a 200', () => {
     ['a flat event', flat('rate_limit_exceeded'), 'rate_limit'],
     ['a flat event without a code', flat(null), 'unknown'],
     [
-      'a flat event that tells by its numbers',
+      'a flat event with token counts',
       flat(null, 'prompt is too long: 10 tokens > 5 maximum'),
       'caller_fault',
     ],
@@ -113,7 +113,7 @@ describe('an error inside a 200', () => {
       'rate_limit',
     ],
     [
-      'a failed response of no quota',
+      'a failed response without quota',
       { type: 'response.failed', response: failed('insufficient_quota') },
       'quota',
     ],
@@ -209,7 +209,7 @@ describe('the error for the client', () => {
 
   const SECRETS = 'sk-proj-abcdef0123456789 org-Zx81 10.0.0.7:8443 llm.internal.example req_0123 my prompt'
   const deep = `${'{"error":'.repeat(20_000)}1${'}'.repeat(20_000)}`
-  test('nor a text full of known wordings', () => {
+  test('not a text full of known wordings', () => {
     const secret = fc.constantFrom('Zx81', 'host-7.internal', 'sk-proj-abc', "'Zx81'", '`Zx81`', 'Zx81: ')
     const known = fc.constantFrom(
       ...['prompt is too long: 10 tokens > 5 maximum', 'image exceeds 5 MB maximum: 6 bytes > 5 bytes'],
@@ -247,7 +247,7 @@ describe('the error for the client', () => {
       'names beside numbers',
       openai('context_length_exceeded', `prompt is too long: 10 tokens > 5 maximum ${SECRETS}`),
     ],
-    ['a page', `<html><title>${SECRETS}</title></html>`],
+    ['an HTML page', `<html><title>${SECRETS}</title></html>`],
     ['nothing', ''],
     ['a text', SECRETS],
     ['a JSON text', JSON.stringify(SECRETS)],

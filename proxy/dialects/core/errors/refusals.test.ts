@@ -62,7 +62,7 @@ describe('a sentence that agents read', () => {
       },
     ],
     [
-      'an output limit that the client names otherwise',
+      'an output limit under another name of the client',
       RESPONSES,
       anthropic('max_tokens: 9 > 8, which is the maximum allowed number of output tokens for x'),
       {
@@ -71,7 +71,7 @@ describe('a sentence that agents read', () => {
       },
     ],
     [
-      'a field that is too much',
+      'an unexpected field',
       MESSAGES,
       anthropic('context_management: Extra inputs are not permitted'),
       {
@@ -107,13 +107,13 @@ describe('a sentence that agents read', () => {
       },
     ],
     [
-      'no level of effort at all',
+      'an unsupported effort',
       MESSAGES,
       anthropic('This model does not support the `effort` parameter.'),
       { code: 'invalid_request', message: 'This model does not support the effort parameter.' },
     ],
     [
-      'a way to think that is gone',
+      'a removed thinking mode',
       MESSAGES,
       anthropic(
         '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort".',
@@ -125,7 +125,7 @@ describe('a sentence that agents read', () => {
       },
     ],
     [
-      'sampling that is gone',
+      'removed sampling parameters',
       MESSAGES,
       anthropic('`temperature` is deprecated for this model.'),
       {
@@ -240,7 +240,7 @@ describe('a sentence that agents read', () => {
     })
   })
 
-  test('a missing previous response is recognised with any status', () => {
+  test('a missing previous response is recognized with any status', () => {
     const body = openai('x', 'previous_response_not_found', 'previous_response_id')
     expect(refused(404, body, RESPONSES).forCaller).toMatchObject({
       code: 'previous_response_not_found',

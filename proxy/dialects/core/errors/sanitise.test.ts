@@ -11,7 +11,7 @@ const known = {
 }
 const shown = (words: string) => sanitised(words, known)
 
-describe('useful words stay', () => {
+describe('useful text stays', () => {
   test.each([
     'temperature must be <= 2',
     "Invalid value: 'input_txt'. Supported values are: 'input_text', 'input_image', and 'input_file'.",
@@ -41,7 +41,7 @@ describe('useful words stay', () => {
     expect(shown('models/secret-model-7b:generate takes no tools')).toBe('models/my-model takes no tools')
   })
 
-  test('500 characters at most, whole ones', () => {
+  test('at most 500 characters, none cut in half', () => {
     const long = shown(`no ${'🙂 '.repeat(900)}`) ?? ''
     expect([...long].length).toBe(500)
     expect(long.endsWith('…')).toBe(true)
@@ -313,8 +313,8 @@ test('hostile text takes linear time', () => {
     expect((shown(`no ${part.repeat(1_000_000 / part.length)}`) ?? '').length).toBeLessThanOrEqual(500)
 })
 
-test('a word at the cut is not shown: half of it would not be recognised', () => {
-  // Masked, these are short, so text after 2,000 characters would be shown.
+test('a word at the cut is not shown, because half of a secret is not recognized', () => {
+  // These are short once masked, so text after 2,000 characters would be shown.
   const urls = Array.from({ length: 13 }, (_, n) => `https://a.example/${String(n).padEnd(130, 'x')}`)
   const head = `See ${urls.join(' ')} `
   const words = `${head.padEnd(1_995, '!')} jane.doe@corp.example says no`

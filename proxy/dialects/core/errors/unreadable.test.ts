@@ -20,7 +20,7 @@ it.each([7, 'text', {}])('a list that is %j makes the answer a failure', (odd) =
   expect(readable(() => contentList(odd))).toEqual({ class: 'unknown', detail: 'unreadable_answer' })
 })
 
-it('an input that nests too deep is a failure, and other errors are rethrown', () => {
+it('an input that is nested too deep is a failure, and other errors are rethrown', () => {
   const deep: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000))
   expect(readable(() => inputText(deep))).toEqual({ class: 'unknown', detail: 'answer_too_deep' })
   expect(readable(() => 1)).toBe(1)

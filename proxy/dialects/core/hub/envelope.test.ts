@@ -20,7 +20,7 @@ const carriers: fc.Arbitrary<Carrier> = fc.oneof(
 )
 
 describe('an envelope', () => {
-  it('opens to its content, and has a form that any client field accepts', () => {
+  it('opens to its content, and has a format that any client field accepts', () => {
     fc.assert(
       fc.property(carriers, (carrier) => {
         const sealed = envelopes.seal(carrier)
@@ -42,7 +42,7 @@ describe('an envelope', () => {
     expect(createEnvelopes(ephemeralKeyRing(), 'owner', DIALECTS).open(sealed)).toBe('broken')
   })
 
-  it('is broken by any change', () => {
+  it('does not open after any change', () => {
     const sealed = envelopes.seal({ dialect: 'responses', kind: 'encrypted', value: 'E', id: 'rs_1' })
     const begins = 'slc1.encrypted.'.length
     fc.assert(

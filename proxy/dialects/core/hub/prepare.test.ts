@@ -23,7 +23,7 @@ function prepared(stops: number, dialect: DialectName) {
   )
 }
 
-it('stop sequences are removed for an upstream that has none, and searched for', () => {
+it('stop sequences are removed for an upstream without them, and found by the gateway', () => {
   const { request, filters } = prepared(64, 'responses')
   expect(request.stop).toBeUndefined()
   expect(filters).toHaveLength(1)

@@ -36,12 +36,12 @@ function repaired(...turns: Turn[]): { turns: Turn[]; losses: string[] } {
 describe('repair of a history', () => {
   it.each<[string, Turn[], Turn[], string[]?]>([
     [
-      'moves results before user text that stands between',
+      'moves results before user text after their calls',
       [assistant(call('a')), user('wait'), tool(result('a', '1')), user('go on')],
       [assistant(call('a')), tool(result('a', '1')), user('wait'), user('go on')],
     ],
     [
-      'moves results before a system message that stands between',
+      'moves results before a system message after their calls',
       [assistant(call('a'), call('b')), tool(result('a', '1')), system('s'), tool(result('b', '2'))],
       [assistant(call('a'), call('b')), tool(result('a', '1'), result('b', '2')), system('s')],
     ],
@@ -51,7 +51,7 @@ describe('repair of a history', () => {
       [assistant(call('a'), call('b')), tool(result('a', '1'), result('b', '2')), assistant(say('hm'))],
     ],
     [
-      'orders results as their calls',
+      'puts results in the order of their calls',
       [assistant(call('a'), call('b')), tool(result('b', '2'), result('a', '1'))],
       [assistant(call('a'), call('b')), tool(result('a', '1'), result('b', '2'))],
     ],
@@ -77,7 +77,7 @@ describe('repair of a history', () => {
       [assistant(call('a')), tool(result('a', '1')), assistant(call('b')), tool(result('b', '2'))],
     ],
     [
-      'joins assistant turns between which nothing is left',
+      'joins assistant turns after everything between them was dropped',
       [assistant(say('x')), tool(result('gone', '1')), user(''), assistant(say('y')), user('z')],
       [assistant(say('x'), say('y')), user('z')],
       ['messages.content'],
@@ -104,9 +104,13 @@ describe('repair of a history', () => {
       [assistant(call('a')), user('stop')],
       [assistant(call('a')), tool(none('a')), user('stop')],
     ],
-    ['leaves calls at the tail alone', [user('u'), assistant(call('a'))], [user('u'), assistant(call('a'))]],
     [
-      'answers the other calls at the tail when one is answered',
+      'keeps unanswered calls at the end',
+      [user('u'), assistant(call('a'))],
+      [user('u'), assistant(call('a'))],
+    ],
+    [
+      'answers the other calls at the end if one is answered',
       [assistant(call('a'), call('b')), tool(result('a', '1'))],
       [assistant(call('a'), call('b')), tool(result('a', '1'), none('b'))],
     ],
@@ -116,12 +120,12 @@ describe('repair of a history', () => {
       [assistant(call('a')), tool(result('a', '1')), assistant(call('a_1')), tool(result('a_1', '2'))],
     ],
     [
-      'gives a result to the latest call of its id',
+      'matches a result to the latest call with its id',
       [assistant(call('a')), user('u'), assistant(call('a')), tool(result('a', '2'))],
       [assistant(call('a')), tool(none('a')), user('u'), assistant(call('a_1')), tool(result('a_1', '2'))],
     ],
     [
-      'gives results of one id to its calls in one turn in their order',
+      'matches results of one id to the calls of a turn in order',
       [assistant(call('a', '{"n":1}'), call('a', '{"n":2}')), tool(result('a', '1'), result('a', '2'))],
       [assistant(call('a', '{"n":1}'), call('a_1', '{"n":2}')), tool(result('a', '1'), result('a_1', '2'))],
     ],

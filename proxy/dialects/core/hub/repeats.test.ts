@@ -13,7 +13,7 @@ function learned(text = 'one', data = event(text), parts = [delta(text)]) {
 }
 
 describe('an event like the previous one', () => {
-  it('gives its own text, with any escapes', () => {
+  it('results in its own text, with any escapes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1 }), (text) => {
         expect(learned().match('e', event(text))).toEqual(delta(text))
@@ -26,11 +26,11 @@ describe('an event like the previous one', () => {
     ['has another name', 'x', event('two')],
     ['has another field', 'e', event('two', ',"n":1')],
     ['is of another part', 'e', event('two').replace('0', '1')],
-    ['is no JSON', 'e', '{"i":0,"d":{"text":"a"b"}}'],
+    ['is not JSON', 'e', '{"i":0,"d":{"text":"a"b"}}'],
     ['breaks off in an escape', 'e', '{"i":0,"d":{"text":"a\\"}}'],
     ['has no text', 'e', event('')],
     ['is shorter than the bytes around the text', 'e', '{"i":0,"d":{"text":"}}'],
-  ])('that %s is not taken for one', (_, name, data) => {
+  ])('that %s is not recognized', (_, name, data) => {
     expect(learned().match(name, data)).toBeUndefined()
   })
 })
@@ -44,16 +44,16 @@ describe('an event is not learned', () => {
     ['with log-probabilities', event('one'), [{ type: 'text-delta', id: 'p', text: 'one', logprobs: [] }]],
     ['whose text occurs twice', event('one', ',"x":"one"'), [delta('one')]],
     [
-      'whose text stands elsewhere, and where it is read is escaped',
+      'whose text occurs elsewhere, and is escaped in its own place',
       '{"x":"one","d":"\\u006fne"}',
       [delta('one')],
     ],
-    ['that does not hold its text', event('other'), [delta('one')]],
+    ['that does not contain its text', event('other'), [delta('one')]],
   ])('%s', (_, data, parts) => {
     expect(learned('one', data, parts).match('e', data.replace('one', 'two'))).toBeUndefined()
   })
 
-  it('and the learned event is forgotten', () => {
+  it('and the previous one is forgotten', () => {
     const repeats = learned()
     repeats.learn('e', '{"stop":1}', [{ type: 'text-end', id: 'p' }])
     expect(repeats.match('e', event('two'))).toBeUndefined()

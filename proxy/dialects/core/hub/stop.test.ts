@@ -99,7 +99,7 @@ describe('stop sequences', () => {
     ['the shorter one when the longer does not follow', ['ab', 'abc'], 'xabd', 'x', 'ab'],
     ['one that begins earlier but ends later', ['bc', 'abcd'], 'xabcdy', 'x', 'abcd'],
     ['one that only seemed to begin earlier', ['bc', 'abcd'], 'xabcy', 'xa', 'bc'],
-    ['one within its own beginning', ['aab'], 'aaab', 'a', 'aab'],
+    ['a sequence that overlaps its own beginning', ['aab'], 'aaab', 'a', 'aab'],
     ['at the very beginning', ['a'], 'abc', '', 'a'],
     ['empty ones never', ['', 'x'], 'abc', 'abc', undefined],
     ['newlines', ['\n\nHuman:'], 'hi\n\n\nHuman: you', 'hi\n', '\n\nHuman:'],

@@ -10,7 +10,7 @@ describe('tools of vendors', () => {
     expect(losses).toEqual(['tools'])
   })
 
-  it('search the web where the upstream does', () => {
+  it('become the upstream’s web search if it has one', () => {
     const choice: ToolChoice = { type: 'web-search' }
     expect(adapt({ tools: [search], toolChoice: choice }, 'messages').request).toMatchObject({
       tools: [search],
@@ -32,10 +32,10 @@ describe('tools of vendors', () => {
     ],
     ['the search', { tools: [search, weather], toolChoice: { type: 'web-search' } }, 'chat'],
     ['a search that is not declared', { tools: [weather], toolChoice: { type: 'web-search' } }, 'messages'],
-    ['any tool of none', { tools: [hosted], toolChoice: { type: 'required' } }, 'messages'],
-    ['a tool of none', { toolChoice: { type: 'tool', kind: 'function', name: 'f' } }, 'chat'],
+    ['any tool without tools', { tools: [hosted], toolChoice: { type: 'required' } }, 'messages'],
+    ['a tool without tools', { toolChoice: { type: 'tool', kind: 'function', name: 'f' } }, 'chat'],
     [
-      'one allowed tool of none',
+      'an allowed tool without tools',
       { toolChoice: { type: 'allowed', mode: 'required', tools: [] } },
       'messages',
     ],
@@ -43,7 +43,7 @@ describe('tools of vendors', () => {
     expect(refusal(changes, dialect)).toEqual({ code: 'unsupported_parameter', param: 'tool_choice' })
   })
 
-  it('are removed together with choice and parallel calls when none is left', () => {
+  it('are removed together with choice and parallel calls if none is left', () => {
     for (const toolChoice of [{ type: 'auto' }, { type: 'none' }] as const) {
       const { request } = adapt({ tools: [hosted], toolChoice, parallelToolCalls: false }, 'chat')
       expect(request.tools).toEqual([])

@@ -10,7 +10,7 @@ const fn = (name: string, namespace?: string): ToolName => ({
 })
 
 describe('names of tools', () => {
-  it('stay unchanged when legal', () => {
+  it('stay unchanged if legal', () => {
     const names = new ToolNames(toolRules('chat'), [fn('get_weather'), fn('A-1'), fn('x'.repeat(64))])
     expect(names.wire(fn('get_weather'))).toBe('get_weather')
     expect(names.wire(fn('A-1'))).toBe('A-1')
@@ -43,7 +43,7 @@ describe('names of tools', () => {
     expect(new ToolNames(toolRules('chat'), [tool]).tool('files__read')).toEqual(tool)
   })
 
-  it('leave a name to the tool that has it unchanged', () => {
+  it('do not collide with a tool whose name is unchanged', () => {
     const names = new ToolNames(toolRules('chat'), [fn('read', 'files'), fn('files__read')])
     expect(names.wire(fn('files__read'))).toBe('files__read')
     expect(names.wire(fn('read', 'files'))).toMatch(/^files__read_[0-9a-f]{8}$/)
@@ -80,7 +80,7 @@ describe('names of tools', () => {
 })
 
 describe('ids of calls', () => {
-  it('are kept when legal', () => {
+  it('are kept if legal', () => {
     expect(legalCallId('toolu_01-A', toolRules('messages'))).toBe('toolu_01-A')
     expect(legalCallId('call.1:x', toolRules('chat'))).toBe('call.1:x')
     expect(legalCallId('x'.repeat(64), toolRules('responses'))).toBe('x'.repeat(64))

@@ -3,7 +3,7 @@ import type { Features } from '../../../../contract/profiles.ts'
 import type { DialectName, ModelRequest, StreamPart, Tool, ToolChoice } from '../neutral/types.ts'
 import { adapt, called, callPart, files, patch, restored, schema, weather, wrappedSchema } from './testing.ts'
 
-describe('tools that the upstream has', () => {
+describe('tools that the upstream supports', () => {
   it('stay unchanged, and no call is mapped back', () => {
     const adapted = adapt(
       { source: 'chat', tools: [weather], toolChoice: { type: 'required' }, parallelToolCalls: false },
@@ -40,7 +40,7 @@ describe('tools that the upstream has', () => {
   it.each<[DialectName, Partial<Features>]>([
     ['chat', { customTools: true }],
     ['responses', {}],
-  ])('custom ones among them (%s)', (dialect, features) => {
+  ])('stay custom (%s)', (dialect, features) => {
     const turns = called(callPart('apply_patch', { kind: 'custom', input: 'free' }))
     const adapted = adapt(
       { source: dialect === 'chat' ? 'responses' : 'chat', tools: [patch], turns },
@@ -54,12 +54,12 @@ describe('tools that the upstream has', () => {
   })
 })
 
-describe('custom tools elsewhere', () => {
+describe('custom tools for other upstreams', () => {
   it.each<[DialectName, Partial<Features>]>([
     ['chat', {}],
     ['messages', {}],
     ['messages', { customTools: true }],
-  ])('become functions of one text (%s)', (dialect, features) => {
+  ])('become functions with one string (%s)', (dialect, features) => {
     const turns = called(callPart('apply_patch', { kind: 'custom', input: 'a "b"' }))
     const toolChoice: ToolChoice = { type: 'tool', kind: 'custom', name: 'apply_patch' }
     const { request, losses } = adapt({ tools: [patch], turns, toolChoice }, dialect, features)
@@ -86,12 +86,12 @@ describe('custom tools elsewhere', () => {
     ['{"input":"a \\"b\\"\\n"}', 'a "b"\n'],
     ['{"input":""}', ''],
     ['{"input":"cut', '{"input":"cut'],
-    ['no JSON', 'no JSON'],
+    ['not JSON', 'not JSON'],
     ['{"input":1}', '{"input":1}'],
     ['{"other":"x"}', '{"other":"x"}'],
     ['"text"', '"text"'],
     ['', ''],
-  ])('are custom again in the answer: %s', (input, unwrapped) => {
+  ])('are restored in the answer: %s', (input, unwrapped) => {
     const adapted = adapt({ tools: [patch, weather] }, 'chat')
     const answered = restored(
       adapted,
@@ -155,7 +155,7 @@ describe('a search for tools', () => {
   ]
 
   it.each<DialectName>(['chat', 'messages'])(
-    'is a function (%s), and a search again in the answer',
+    'becomes a function (%s), and is restored in the answer',
     (dialect) => {
       const adapted = adapt({ tools: [look, weather] }, dialect)
       expect(adapted.request.tools).toEqual([plain, weather])
@@ -199,7 +199,7 @@ describe('a search for tools', () => {
 
 describe('names', () => {
   it.each<DialectName>(['chat', 'messages'])(
-    'carry namespaces (%s), and the answer has them again',
+    'include namespaces (%s), which are restored in the answer',
     (dialect) => {
       const custom: Tool = { type: 'custom', name: 'write', namespace: 'files' }
       const adapted = adapt(
@@ -275,7 +275,7 @@ describe('names', () => {
 describe('calls in a history without tools', () => {
   const turns = called(callPart('get_weather'), callPart('get_weather', { callId: 'x' }), callPart('a.b'))
 
-  it('are declared to messages, but not to be called', () => {
+  it('are declared to messages with the choice none', () => {
     const { request } = adapt({ turns }, 'messages')
     const parameters = { type: 'object', properties: {} }
     expect(request.tools).toEqual([

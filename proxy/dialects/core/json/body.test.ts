@@ -16,7 +16,7 @@ function refusal(body: string | Buffer): GatewayError {
 }
 
 describe('parseJsonObject', () => {
-  test('gives the value and its members', () => {
+  test('returns the value and its members', () => {
     const { value, members } = parseJsonObject(Buffer.from(' {"model":"m","x":[1]}'), LIMITS, READ)
     expect(value).toEqual({ model: 'm', x: [1] })
     expect(members.map((m) => m.rawKey)).toEqual(['model', 'x'])
@@ -39,7 +39,7 @@ describe('parseJsonObject', () => {
     expect(error.message).toMatch(message)
   })
 
-  test('never quotes the body, not even where it imitates the words of the parser', () => {
+  test('never quotes the body, even if it imitates a message of the parser', () => {
     for (const body of [
       '{"secret-word": nul}',
       '{"a": "secret-word" "b"}',
@@ -63,7 +63,7 @@ describe('parseJsonObject', () => {
     expect(refusal('{"model":"a","\\u0073tream":true}')).toMatchObject({ param: 'stream' })
   })
 
-  test('other keys, and keys further in, are the caller’s business', () => {
+  test('other keys, and keys of inner objects, may repeat', () => {
     const body = '{"model":"a","x":1,"x":2,"\\u0079":{"model":1,"model":2}}'
     expect(parseJsonObject(Buffer.from(body), LIMITS, READ).value).toEqual({
       model: 'a',

@@ -40,7 +40,7 @@ describe('changes', () => {
     return keys.flatMap((key) => [[...above, key], ...pathsIn(inner[key], [...above, key])])
   }
 
-  it('equal the same changes to the parsed value', () => {
+  it('equal the same changes of the parsed value', () => {
     const spaced = fc.tuple(fc.object({ maxDepth: 4, withNullPrototype: false }), fc.constantFrom(0, 1, 2))
     fc.assert(
       fc.property(spaced, fc.nat(), fc.boolean(), ([value, space], pick, removes) => {
@@ -60,7 +60,7 @@ describe('changes', () => {
   })
 })
 
-it('spans of a key are found on its own level alone', () => {
+it('spans of a key are found only at its own level', () => {
   const body = Buffer.from('{"x":{"model":1},"model" : "a","r":{"model":"b"}}')
   const texts = (...keys: string[]) =>
     spansAt(body, keys).map(({ start, end }) => body.toString('utf8', start, end))

@@ -16,7 +16,7 @@ describe('the elements of a list', () => {
     expect(elementsOf(Buffer.from(list))).toEqual(texts)
   })
 
-  test('of any list, densely and widely written', () => {
+  test('of any list, compact or with white space', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), fc.constantFrom(undefined, 1, '\t', '\r\n '), (list, space) => {
         // JSON.stringify writes no -0.
@@ -37,7 +37,7 @@ describe('the elements of a list', () => {
   })
 })
 
-test('an object of some members keeps their order and how they are written', () => {
+test('an object with some of the members keeps their order and bytes', () => {
   const bytes = Buffer.from('{ "b" : 1.0 , "a\\n":[ 2 ],"é":"x"}')
   const members = scanObject(bytes)
   expect(objectOf(bytes, members)).toBe('{"b":1.0,"a\\n":[ 2 ],"é":"x"}')
@@ -60,7 +60,7 @@ describe('removing a member', () => {
     expect(taken && cut(bytes, [taken]).toString()).toBe(after)
   })
 
-  test('that is not there', () => {
+  test('that is absent changes nothing', () => {
     const bytes = Buffer.from('{"a":{"k":1}}')
     expect(removal(bytes, scanObject(bytes), 'k')).toBeUndefined()
   })

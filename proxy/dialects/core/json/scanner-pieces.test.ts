@@ -38,7 +38,7 @@ const json = fc.oneof(
     .map((parts) => `{${parts.join('')}`),
 )
 
-test('in any pieces a body is judged as the scan judges the whole', () => {
+test('a body in any pieces gets the same result as the whole', () => {
   fc.assert(
     fc.property(json, fc.array(fc.nat(200), { maxLength: 12 }), (source, cuts) => {
       const bytes = Buffer.from(source)
@@ -48,7 +48,7 @@ test('in any pieces a body is judged as the scan judges the whole', () => {
 })
 
 test.each(['[', ' \n"a"', '\0', '1', '\ufeff{}', 'null', '}'])(
-  '%j is no object, whatever follows',
+  '%j is not an object, whatever follows',
   (start) => {
     expect(guarded(Buffer.from(`${start}{}`), [])).toBe('The body must be a JSON object.')
   },

@@ -64,7 +64,7 @@ describe('scanObject', () => {
     )
   })
 
-  test('any bytes end in members within the bytes or in a refusal', () => {
+  test('any bytes result in members within them or in a refusal', () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 200 }),
       fc.string({
@@ -87,7 +87,7 @@ describe('scanObject', () => {
     )
   })
 
-  test('depth and keys are bounded, and the bound itself is allowed', () => {
+  test('depth and number of keys are bounded, and the bound itself is allowed', () => {
     const nested = (depth: number) => Buffer.from(`{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`)
     const limits = { maxDepth: 4, maxKeys: 3 }
     expect(() => scanObject(nested(4), limits)).not.toThrow()

@@ -13,7 +13,7 @@ function weigh(body: object, fields: InputFields) {
 /** Text that looks like a file of 300 bytes. */
 const DISGUISED = `data:text/plain;base64,${'word'.repeat(100)}`
 
-describe('text that begins like a file is as dear as any text', () => {
+describe('text that starts like a file is weighed like any text', () => {
   it.each<[string, InputFields, object]>([
     ['chat, a string', CHAT, { messages: [{ role: 'user', content: DISGUISED }] }],
     ['chat, a part', CHAT, { messages: [{ role: 'user', content: [{ type: 'text', text: DISGUISED }] }] }],
@@ -46,7 +46,7 @@ it.each<[string, InputFields, object]>([
     { messages: [{ role: 'user', content: [{ type: 'video_url', video_url: { url: DISGUISED } }] }] },
   ],
   [
-    'a picture of the screen',
+    'a screenshot',
     RESPONSES,
     {
       input: [

@@ -60,7 +60,7 @@ describe('an unrequested stream', () => {
   })
 })
 
-/** Streams in which the model stands where it means something (`UP`), and where it is only a text of someone. */
+/** Streams with the model's name as a field that clients read (`UP`) and as plain text. */
 const STREAMS: [Dialect, string][] = [
   [
     chat,
@@ -84,7 +84,7 @@ const STREAMS: [Dialect, string][] = [
 const spelled = (text: string, model: string) => Buffer.from(text.replaceAll('UP', JSON.stringify(model)))
 
 describe.each(STREAMS)('a client of $name reads the model name that it sent', (dialect, text) => {
-  it('in a stream, whose other bytes stay unchanged in any chunks', () => {
+  it('in a stream whose other bytes stay unchanged, in any chunks', () => {
     const bytes = spelled(text, 'up')
     const cuts = fc.array(fc.nat(bytes.length), { maxLength: 12 })
     fc.assert(

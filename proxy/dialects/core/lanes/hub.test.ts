@@ -15,7 +15,7 @@ const called = (args: string) => ({
 })
 const nested = (levels: number) => `{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`
 
-test('arguments that nest too deep to be written are the client’s fault', () => {
+test('arguments that are nested too deep are the client’s fault', () => {
   const tooDeep = called(nested(1_000_000))
   expect(() => convert('chat', tooDeep, 'messages')).toThrow(
     expect.objectContaining({

@@ -51,7 +51,7 @@ const thinking = (signature: string, text = 'T') =>
   `{ "type":"thinking","thinking":${JSON.stringify(text)}, "signature" : ${JSON.stringify(signature)} }`
 const TEXT = '{"type":"text", "text":"Well \\u00e9"}'
 
-describe('state from an upstream of the same dialect goes back unchanged', () => {
+describe('state from an upstream of the same dialect is returned unchanged', () => {
   it.each<[Name, string, string]>([
     ['messages', `${thinking(SIGNATURE)} , ${TEXT}`, `${thinking('SIG/"1')} , ${TEXT}`],
     [

@@ -13,9 +13,9 @@ const holding = (name: string, schema: object) => ({
 it.each<[string, object]>([
   ['a text', { type: 'string' }],
   ['a closed object', closed],
-  ['a closed object in one', holding('x', closed)],
+  ['a closed object in another one', holding('x', closed)],
   ['values that look like schemas', { type: 'string', default: open, enum: [open], examples: [open] }],
-  ['an object without anything', { type: 'object', additionalProperties: false }],
+  ['an empty object', { type: 'object', additionalProperties: false }],
 ])('%s is closed', (_, schema) => {
   expect(isClosedSchema(schema)).toBe(true)
 })
@@ -24,11 +24,11 @@ it.each<[string, object]>([
   ['an object', open],
   ['a property that may be absent', { ...closed, required: [] }],
   ['an open object in a closed one', holding('x', open)],
-  ['an open object in a property that is called like a keyword', holding('default', open)],
+  ['an open object in a property with the name of a keyword', holding('default', open)],
   ['an open item', { type: 'array', items: open }],
   ['an open choice', { anyOf: [closed, open] }],
   ['an open definition', { $defs: { required: open } }],
   ['properties without a type', { properties: { a: {} } }],
-])('%s is not', (_, schema) => {
+])('%s is not closed', (_, schema) => {
   expect(isClosedSchema(schema)).toBe(false)
 })

@@ -13,7 +13,7 @@ it.each<[Effort, Effort[], Effort | undefined]>([
   ['low', ['none', 'max'], 'max'],
   ['low', ['none'], undefined],
   ['low', [], undefined],
-])('%s, of %j, is %s', (wanted, levels, nearest) => {
+])('%s becomes, out of %j, %s', (wanted, levels, nearest) => {
   expect(nearestEffort(wanted, levels)).toBe(nearest)
 })
 

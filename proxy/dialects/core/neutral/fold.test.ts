@@ -99,7 +99,7 @@ describe('folding a stream', () => {
   it('ignores deltas of unknown parts, and bounds the paragraphs', () => {
     const answer = fold([
       { type: 'start' },
-      { type: 'text-delta', id: 'nobody', text: 'x' },
+      { type: 'text-delta', id: 'unknown', text: 'x' },
       { type: 'reasoning-start', id: 'r' },
       { type: 'text-delta', id: 'r', text: 'x' },
       { type: 'reasoning-delta', id: 'r', text: 'far', paragraph: 2 ** 40 },

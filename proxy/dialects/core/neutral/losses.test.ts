@@ -14,7 +14,7 @@ describe('the header', () => {
     expect(header('seed', 'messages.name', 'seed')).toBe('seed, messages.name')
   })
 
-  it('has no character of a name that could end it, or look like another name', () => {
+  it('escapes characters that could end it or look like another name', () => {
     expect(header('a\r\nset-cookie: x', 'b, c', 'ü')).toBe('a__set-cookie:_x, b__c, _')
   })
 
@@ -28,7 +28,7 @@ describe('the header', () => {
     expect(listed).toEqual(names.slice(0, listed.length))
   })
 
-  it('of a single longer name has no name', () => {
+  it('has no name if the first one is longer', () => {
     expect(header('x'.repeat(2_000), 'seed')).toBe('...')
     expect(header('seed', 'x'.repeat(2_000))).toBe('seed, ...')
   })

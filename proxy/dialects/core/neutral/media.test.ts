@@ -109,7 +109,7 @@ describe('images of answers', () => {
     [{ kind: 'data', mediaType: 'image/png', base64: 'AA' }, '![image](data:image/png;base64,AA)'],
     [{ kind: 'url', url: 'https://e.x/a(b) c?d=[1]' }, '![image](https://e.x/a%28b%29%20c?d=%5B1%5D)'],
     [{ kind: 'id', id: 'f', vendor: 'openai' }, undefined],
-  ])('%j in a text', (source, text) => {
+  ])('%j as Markdown', (source, text) => {
     expect(markdownImage(source, {})).toBe(text)
   })
 })

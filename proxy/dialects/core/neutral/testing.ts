@@ -1,6 +1,6 @@
 /**
  * Generated conversations and answers for tests: valid, without ext, and with unique texts, so that a test finds each of
- * them wherever a conversion has put it.
+ * them wherever a conversion puts it.
  */
 import fc from 'fast-check'
 import type { Usage } from '../../../../contract/usage.ts'

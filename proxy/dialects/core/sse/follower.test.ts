@@ -101,12 +101,8 @@ describe.each(Object.entries(DIALECTS))('%s', (_name, { observe, begin, unknown 
     ['empty lines', '\n\n\r\n', '\n\n\r\n'],
     ['empty events', 'data:\n\ndata: \n\nevent: x\ndata:\n\n', ''],
     ['lines without data', 'event: x\nid: 1\nretry: 5\n\n', 'event: x\nid: 1\nretry: 5\n\n'],
-    [
-      'signs of life',
-      'data: {"type":"keepalive","sequence_number":3}\n\nevent: ping\ndata: ok\n\n',
-      undefined,
-    ],
-  ])('%s begin no answer', (_what, quiet, passed) => {
+    ['keep-alives', 'data: {"type":"keepalive","sequence_number":3}\n\nevent: ping\ndata: ok\n\n', undefined],
+  ])('%s do not start an answer', (_what, quiet, passed) => {
     const observer = observe()
     const out = observer.push(Buffer.from(quiet))?.toString() ?? ''
     if (passed !== undefined) expect(out).toBe(passed)

@@ -35,13 +35,13 @@ test.each<[string, string, [event: string, data: string][]]>([
   ['one event', 'data: {"a":1}\n\n', [['', '{"a":1}']]],
   ['a named event', 'event: ping\ndata: {}\n\n', [['ping', '{}']]],
   ['no space after the colon', 'event:e\ndata:x\n\n', [['e', 'x']]],
-  ['only one space is taken off', 'data:  x\n\n', [['', ' x']]],
+  ['only one space is removed', 'data:  x\n\n', [['', ' x']]],
   ['several lines of data', 'data: a\ndata: b\ndata:\ndata: c\n\n', [['', 'a\nb\n\nc']]],
   ['data without a colon', 'data\n\n', [['', '']]],
   ['empty data', 'event: e\ndata:\n\n', [['e', '']]],
   ['event after data', 'data: x\nevent: error\n\n', [['error', 'x']]],
   ['the last name counts', 'event: a\nevent: b\ndata: x\n\n', [['b', 'x']]],
-  ['a name that is taken back', 'event: a\nevent\ndata: x\n\n', [['', 'x']]],
+  ['a name that is reset', 'event: a\nevent\ndata: x\n\n', [['', 'x']]],
   ['a colon in the data', 'data: a: b\n\n', [['', 'a: b']]],
   ['fields with longer names', 'database: x\nevents: y\ndata: z\n\n', [['', 'z']]],
   ['a space before the field', ' data: x\ndata: y\n\n', [['', 'y']]],
@@ -107,7 +107,7 @@ describe('any text', () => {
     )
   })
 
-  test('is read event by event as in one', () => {
+  test('gives the same events one by one as all at once', () => {
     const event = fc
       .tuple(
         fc.constantFrom('', 'event: e\n', ': c\n'),

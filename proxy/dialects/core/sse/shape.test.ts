@@ -25,8 +25,8 @@ function learned(event: string, bytes: number): EventShape {
 }
 const sizeIn = (shape: EventShape, event: string) => shape.textBytes(event, 0, event.length)
 
-describe('an event like the one learned', () => {
-  test('is recognised at any position, with the size of its own text', () => {
+describe('an event like the learned one', () => {
+  test('is recognized at any position, with the size of its own text', () => {
     const stream = chat('one') + chat('drei €') + chat('x')
     const start = chat('one').length
     const end = start + chat('drei €').length
@@ -45,19 +45,19 @@ describe('an event like the one learned', () => {
   })
 })
 
-describe('not known is', () => {
+describe('not recognized:', () => {
   const shape = learned(chat('one'), 3)
   test.each([
     ['an event without text', chat('')],
-    ['one with more fields', chat('two', { error: 'x' })],
-    ['one with another value', chat('two').replace('"index":0', '"index":1')],
-    ['one that is cut', chat('two').replace('}}]}', '')],
-    ['one with more lines', chat('two').replace('two', 'two\ndata: ')],
+    ['an event with more fields', chat('two', { error: 'x' })],
+    ['an event with another value', chat('two').replace('"index":0', '"index":1')],
+    ['a cut event', chat('two').replace('}}]}', '')],
+    ['an event with more lines', chat('two').replace('two', 'two\ndata: ')],
     ['a bad escape', chat('two').replace('two', '\\x')],
     ['a bad code', chat('two').replace('two', '\\u12g4')],
     ['a raw tab', chat('two').replace('two', '\t')],
-    ['a text that does not end', chat('two').replace('two"', 'two')],
-    ['something shorter', 'data: {}\n\n'],
+    ['a text without its end', chat('two').replace('two"', 'two')],
+    ['a shorter event', 'data: {}\n\n'],
   ])('%s', (_, event) => {
     expect(sizeIn(shape, event)).toBe(-1)
   })
@@ -68,16 +68,16 @@ describe('not known is', () => {
   })
 
   test.each([
-    ['no event was learned', new EventShape()],
-    ['two texts were in the event', learned(chat('one', { text: 'two' }), 3)],
-    ['another text was counted', learned(chat('one'), 2)],
-    ['the event had an escape', learned(chat('a\nb'), 3)],
-  ])('anything where %s', (_, other) => {
+    ['before an event is learned', new EventShape()],
+    ['after an event with two texts', learned(chat('one', { text: 'two' }), 3)],
+    ['after an event whose counted text differs', learned(chat('one'), 2)],
+    ['after an event with an escape', learned(chat('a\nb'), 3)],
+  ])('any event %s', (_, other) => {
     expect(sizeIn(other, chat('one'))).toBe(-1)
   })
 })
 
-test('a recognised event is valid JSON and differs from the learned one only in its texts', () => {
+test('a recognized event is valid JSON and differs from the learned one only in its texts', () => {
   const piece = fc.constantFrom('"', '\\', '\n', ',', ':', '{', '}', 'a', 'content', '1', ' ', '\\u00e9', '€')
   const text = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''))
   fc.assert(

@@ -12,7 +12,7 @@ const line = fc.oneof(
   text.map((t) => `event: ${t}`),
   fc.constantFrom('data', 'id: 7', 'retry: 10', 'other: x'),
 )
-/** A stream in some valid framing: lines with any line ends, empty lines between, perhaps cut at the end. */
+/** A stream in any valid framing: any line ends, empty lines between events, perhaps cut at the end. */
 const stream = fc
   .tuple(
     fc.constantFrom('', '\uFEFF'),
@@ -59,7 +59,7 @@ describe('EventSplitter', () => {
     )
   })
 
-  test('an event is handed out with the chunk that completes it', () => {
+  test('an event is returned with the chunk that completes it', () => {
     const splitter = new EventSplitter(100)
     expect(splitter.push(Buffer.from('data: 1\n'))).toBeUndefined()
     expect(splitter.push(Buffer.from('\ndata: 2'))?.toString()).toBe('data: 1\n\n')
@@ -69,7 +69,7 @@ describe('EventSplitter', () => {
     expect(splitter.push(Buffer.from('\ndata: 3\n\n'))?.toString()).toBe('\ndata: 3\n\n')
   })
 
-  test('a chunk of whole events is handed out as it is', () => {
+  test('a chunk of whole events is returned unchanged', () => {
     const chunk = Buffer.from('data: 1\n\ndata: 2\n\n')
     expect(new EventSplitter(10).push(chunk)).toBe(chunk)
   })
@@ -88,7 +88,7 @@ describe('EventSplitter', () => {
     expect(() => splitter.push(Buffer.from('9'))).toThrow(EventTooLarge)
   })
 
-  test('an event of the limit’s size passes in one chunk or many, a larger one in neither', () => {
+  test('an event at the size limit passes in one chunk or many, a larger one does not', () => {
     const limit = 1024 * 1024
     const event = Buffer.concat([Buffer.from(`data: ${'€'.repeat(limit / 4)}`), Buffer.from('\n\n')])
     const line = event.subarray(0, -1)

@@ -1,4 +1,4 @@
-/** Limits of forms, both in memory and sent on while they arrive. */
+/** Limits of forms, both in memory and forwarded while they arrive. */
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
 import type { FormLimits } from '../../core/request.ts'
@@ -42,7 +42,7 @@ function refusalOf(run: () => void): [code: string, param: string | undefined, m
 
 describe.each([
   ['held', hold],
-  ['sent on', passOn],
+  ['forwarded', passOn],
 ] as const)('a form that is %s', (_way, take) => {
   test('has at most the allowed number of parts', () => {
     const entries: FormEntry[] = [...TEXTS, image(50), ['user', 'u']]

@@ -121,7 +121,7 @@ const field: fc.Arbitrary<Field> = fc.record(
 )
 
 describe('any form', () => {
-  test('is read as it was written', () => {
+  test('is read back unchanged', () => {
     fc.assert(
       fc.property(fc.array(field, { maxLength: 8 }), boundaryText, (fields, suffix) => {
         const boundary = `Z${suffix}`.slice(0, 70)
@@ -141,7 +141,7 @@ describe('any form', () => {
     )
   })
 
-  test('of any bytes gives parts within them or an error', () => {
+  test('of any bytes results in parts within them or in an error', () => {
     const piece = fc.constantFrom(
       '--b',
       '--',
@@ -243,7 +243,7 @@ describe('other implementations', () => {
     ])
   })
 
-  test('they read our forms', async () => {
+  test('they read the gateway’s forms', async () => {
     const fields: Field[] = [
       { name: 'prompt', content: 'Grüße' },
       {

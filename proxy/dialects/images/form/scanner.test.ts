@@ -81,7 +81,7 @@ const HEADS = [
   '\r\n\r\n',
 ]
 const PIECES = [...LINES, ...HEADS, 'text', '\r', '\n', '\r\n', '--', '-', ' ', 'b']
-/** Texts that are forms, or almost. */
+/** Valid and almost valid forms. */
 const nearForm = fc
   .tuple(
     fc.constantFrom('', 'preamble', '\r\n'),

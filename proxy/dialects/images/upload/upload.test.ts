@@ -59,7 +59,7 @@ function readable(sent: Buffer, boundary: string) {
 
 const afterFirstFile = (body: Buffer) => body.indexOf('filename="') + 60
 
-describe('a form that is sent on while it arrives', () => {
+describe('a form that is forwarded while it arrives', () => {
   test('reaches the upstream with its model and a new boundary', () => {
     const body = formBody([
       ...TEXTS,

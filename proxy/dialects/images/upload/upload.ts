@@ -1,5 +1,4 @@
-/**
- * Sends on a form that is too large for memory. It rewrites the form while it arrives, with a random boundary, so that the
+/** Forwards a form that is too large for memory. It rewrites the form while it arrives, with a random boundary, so that the
  * upstream finds exactly the parts that the gateway checked. Texts that the gateway reads must come before the first file.
  */
 import { GatewayError } from '../../../errors.ts'

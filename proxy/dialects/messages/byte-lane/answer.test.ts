@@ -61,7 +61,7 @@ test.each([
   expect(read(value)).toMatchObject(failure)
 })
 
-test('invalid JSON is no answer', () => {
+test('invalid JSON is not an answer', () => {
   expect(readAnswer(Buffer.from('<html>'), REQUEST, false)).toMatchObject({ detail: 'no_answer' })
 })
 
@@ -75,7 +75,7 @@ describe('as a stream', () => {
   const events: Event[] = []
   readEvents(bytes.toString(), (event, data) => events.push({ event, ...JSON.parse(data) }))
 
-  test('each event is named by its type, and blocks come one after another with their deltas', () => {
+  test('each event has its type as name, and blocks follow one another with their deltas', () => {
     for (const { event, type } of events) expect(event).toBe(type)
     expect(
       events.map(({ type, index, delta }) => [type, index, delta?.type].filter((x) => x !== undefined)),
@@ -122,7 +122,7 @@ describe('as a stream', () => {
     })
   })
 
-  test('the observer of streams takes it as finished, with the same usage', () => {
+  test('the observer accepts it as finished, with the same usage', () => {
     const observer = new MessagesStreamObserver(REQUEST, 10_000)
     expect(observer.push(bytes)).toEqual(bytes)
     expect(observer.finished).toBe(true)

@@ -21,7 +21,7 @@ if (folder === undefined) {
 } else {
   describe.each(files.filter((file) => file.endsWith('.sse')))('%s', (file) => {
     const recorded = readFileSync(join(folder, file)).toString('utf8')
-    // Some files hold several messages, of which the first is the answer.
+    // Some files contain several messages; the first is the answer.
     const bytes = Buffer.from(
       recorded.replace(/(?<=\ndata: ?\{"type": ?"message_stop"[^\n]*\n\n)[\s\S]*/, ''),
     )

@@ -37,7 +37,7 @@ function observe(text: string, size = 1_000_000) {
   return { observer, passed: Buffer.concat(passed).toString() }
 }
 
-test('bytes pass at any split, and usage is that of the start and the end', () => {
+test('bytes pass at any split, and usage combines the start and the end', () => {
   for (let size = 1; size < 80; size++) {
     const { observer, passed } = observe(WHOLE, size)
     expect(passed).toBe(WHOLE)
@@ -48,7 +48,7 @@ test('bytes pass at any split, and usage is that of the start and the end', () =
   }
 })
 
-describe('an end that is none', () => {
+describe('an incomplete stream', () => {
   test.each([
     ['cut in a block', START + OPEN + TEXT],
     ['without message_stop', START + OPEN + TEXT + END],
@@ -60,7 +60,7 @@ describe('an end that is none', () => {
     expect(observer.done).toBe(false)
   })
 
-  test('the usage of the start does not count: it lacks the output', () => {
+  test('the usage of the start does not count, because it lacks the output', () => {
     expect(observe(START + OPEN + TEXT).observer.usage).toBeUndefined()
   })
 
@@ -87,25 +87,25 @@ describe('errors', () => {
     ['by name, whatever the type', `event: error\ndata: ${JSON.stringify({ type: 'server_error' })}\n\n`],
     ['by type alone', `data: ${JSON.stringify({ type: 'error', error })}\n\n`],
     ['as a bare object', `data: ${JSON.stringify({ error })}\n\n`],
-  ])('%s end the stream and are kept back', (_, text) => {
+  ])('%s end the stream and are withheld', (_, text) => {
     const { observer, passed } = observe(START + text + STOP)
     expect(passed).toBe(START)
     expect(observer.failure).toMatchObject({ detail: 'error_event' })
     expect(observer.finished).toBe(false)
   })
 
-  test('an overloaded upstream is worth another try', () => {
+  test('an overloaded upstream may be retried', () => {
     expect(observe(event('error', { error })).observer.failure).toMatchObject({ class: 'transient' })
   })
 
-  test('a reason that is a text never passes', () => {
+  test('a stop reason with free text never passes', () => {
     const end = event('message_delta', { delta: { stop_reason: 'Error: key sk-1234 is no good' } })
     const { observer, passed } = observe(START + end + STOP)
     expect(passed).toBe(START)
     expect(observer.failure).toMatchObject({ detail: 'bad_event' })
   })
 
-  test('ours is an event of its own', () => {
+  test('an error of the gateway is an event of its own', () => {
     const { observer } = observe(START)
     const text = observer.errorEvent(new GatewayError('upstream_error', 'Cut.'), 'req_1').toString()
     expect(text).toMatch(/^event: error\ndata: \{"type":"error".*"request_id":"req_1"\}\n\n$/)
@@ -156,7 +156,7 @@ describe('framing and escapes', () => {
     expect(delivered).toEqual({ deltas: 3, bytes: 7 })
   })
 
-  test('no bytes make it throw, and every plain delta is measured about right', () => {
+  test('no bytes make it throw, and the size of every plain delta is about right', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 50 }), (text, size) => {
         const { observer } = observe(START + delta({ type: 'text_delta', text }) + STOP, size)

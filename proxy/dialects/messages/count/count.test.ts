@@ -15,7 +15,7 @@ function parse(body: object | string, headers = {}) {
 }
 
 describe('requests', () => {
-  test('need no output limit, and have none', () => {
+  test('need no output limit', () => {
     expect(parse(PLAIN).head).toEqual({
       model: 'm',
       stream: false,
@@ -31,7 +31,7 @@ describe('requests', () => {
     expect(parse({ ...PLAIN, ...fields }).head).toEqual(parse(PLAIN).head)
   })
 
-  test('all that reaches the model is weighed', () => {
+  test('everything that reaches the model is weighed', () => {
     const tools = [{ name: 't' }]
     const { input } = parse({ ...PLAIN, system: 'four', tools }).head
     expect(input).toMatchObject({ textBytes: 2 + 4 + '[{"name":"t"}]'.length, tools: 1 })
@@ -63,7 +63,7 @@ describe('requests', () => {
     )
   })
 
-  test('version and betas of the client go with it', () => {
+  test('the client’s version and betas are forwarded', () => {
     const request = parse(PLAIN, {
       'anthropic-version': '2026-10-21',
       'anthropic-beta': 'a,b',
@@ -82,7 +82,7 @@ describe('answers', () => {
     byteLane.readAnswer(Buffer.from(JSON.stringify(value)), parse(PLAIN), false)
 
   test.each(['{"input_tokens": 12}', '{ "input_tokens":0,"context_management":{"original_input_tokens":9}}'])(
-    '%s passes, and costs nothing',
+    '%s passes and costs nothing',
     (text) => {
       const body = Buffer.from(text)
       const answer = byteLane.readAnswer(body, parse(PLAIN), false)
@@ -101,11 +101,11 @@ describe('answers', () => {
     [12],
     12,
     null,
-  ])('%j is none', (value) => {
+  ])('%j is not a count', (value) => {
     expect(read(value)).toEqual({ class: 'unknown', status: 200, detail: 'no_answer' })
   })
 
-  test('something else than JSON is none', () => {
+  test('a body that is not JSON is not a count', () => {
     expect(byteLane.readAnswer(Buffer.from('<html>'), parse(PLAIN), false)).toMatchObject({
       detail: 'no_answer',
     })
@@ -119,7 +119,7 @@ describe('answers', () => {
     expect(read(value)).toMatchObject({ status: 200, detail: 'error_in_answer' })
   })
 
-  test('the class of an error is read', () => {
+  test('errors are classified', () => {
     const error = { type: 'overloaded_error', message: 'Overloaded' }
     expect(read({ type: 'error', error })).toMatchObject({ class: 'transient' })
   })
@@ -155,7 +155,7 @@ describe('recordings of real upstreams', () => {
     .map((line): { dialect: string; file: string; request: object } => JSON.parse(line))
     .filter(({ dialect }) => dialect === 'count_tokens')
 
-  test('there are some', () => {
+  test('recordings exist', () => {
     expect(recordings.length).toBeGreaterThan(0)
   })
 

@@ -36,7 +36,7 @@ test.each<[string, string, string[]]>([
   ],
   ['a role and no content', '[{"id":"m","role":"user"}]', ['{"type":"message","id":"m","role":"user"}']],
   ['an id alone', '[{"id":"msg_1"}]', ['{"type":"item_reference","id":"msg_1"}']],
-  ['an item that means nothing', '[{},{"a":1}]', ['{}', '{"a":1}']],
+  ['an unknown item', '[{},{"a":1}]', ['{}', '{"a":1}']],
 ])('%s', (_name, input, items) => {
   expect(inputOf(input)).toEqual(items)
 })

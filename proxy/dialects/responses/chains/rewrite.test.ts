@@ -113,15 +113,15 @@ describe('any conversation', () => {
     )
   const exchange = fc.record({
     before: fc.subarray(['"a":1.0', ' "b" : "input" ', '"metadata":{"previous_response_id":"no"}']),
-    asked: fc.array(item, { maxLength: 3 }),
-    said: fc.array(item, { maxLength: 3 }),
+    input: fc.array(item, { maxLength: 3 }),
+    output: fc.array(item, { maxLength: 3 }),
     referenceFirst: fc.boolean(),
     streamed: fc.boolean(),
   })
   type Exchange = typeof exchange extends fc.Arbitrary<infer T> ? T : never
 
-  function requestText({ before, asked, referenceFirst }: Exchange, chained: boolean, input = asked): string {
-    const fields = [...before, `"input":[${input.join(',')}]`, ' "model":"m"']
+  function requestText({ before, input, referenceFirst }: Exchange, chained: boolean, body = input): string {
+    const fields = [...before, `"input":[${body.join(',')}]`, ' "model":"m"']
     const reference = chained ? ['"previous_response_id":"r"'] : []
     return `{${(referenceFirst ? [...reference, ...fields] : [...fields, ...reference]).join(',')}}`
   }
@@ -134,15 +134,15 @@ describe('any conversation', () => {
           history.push(...chains.input(parse(requestText(each, true))))
           history.push(...(answerTo(each)?.items ?? []))
         }
-        const all = [first, ...exchanges.flatMap(({ asked, said }) => [...asked, ...said]), ...last.asked]
+        const all = [first, ...exchanges.flatMap(({ input, output }) => [...input, ...output]), ...last.input]
         expect(expanded(requestText(last, true), history).body.toString()).toBe(requestText(last, false, all))
       }),
     )
   })
 
-  function answerTo({ said, streamed }: Exchange) {
+  function answerTo({ output, streamed }: Exchange) {
     const tap = chains.tap(parse('{"model":"m","input":"Hi"}'))
-    const response = `{"id":"r","object":"response","status":"completed","output":[${said.join(',')}]}`
+    const response = `{"id":"r","object":"response","status":"completed","output":[${output.join(',')}]}`
     if (streamed) tap.push(Buffer.from(`data: {"type":"response.completed","response":${response}}\n\n`))
     else tap.whole(Buffer.from(response))
     return tap.record()
@@ -160,8 +160,8 @@ describe('references', () => {
   })
 
   test('are replaced by their items, and all other bytes stay', () => {
-    const asked = `{"model":"m","temperature":1.0,"input":[{"role":"user","content":"Hi"},{"type":"item_reference","id":"msg_${id}00"},{"id":"fc_${id}01"},{"type":"item_reference","id":"msg_other"},{"type":"function_call_output","call_id":"c","output":"ok"}]}`
-    const { body } = chains.resolve(parse(asked), chains.itemsOf(response), LIMITS)
+    const input = `{"model":"m","temperature":1.0,"input":[{"role":"user","content":"Hi"},{"type":"item_reference","id":"msg_${id}00"},{"id":"fc_${id}01"},{"type":"item_reference","id":"msg_other"},{"type":"function_call_output","call_id":"c","output":"ok"}]}`
+    const { body } = chains.resolve(parse(input), chains.itemsOf(response), LIMITS)
     expect(body.toString()).toBe(
       '{"model":"m","temperature":1.0,"input":[{"type":"message","role":"user","content":"Hi"},' +
         '{"type":"message","role":"assistant","content":[{"type":"output_text","text":"1.0"}]},' +

@@ -150,7 +150,7 @@ describe('a whole answer', () => {
     ['filtered words', [text('Sorry.')], 'content-filter', 'no_summary'],
     ['too much text', [text('x'.repeat(1_000_001))], 'stop', 'summary_too_long'],
   ])('of %s is a failure, as a whole and as a stream', (_, parts, reason, detail) => {
-    const failure = { class: 'unknown', status: 200, blameless: true, detail }
+    const failure = { class: 'unknown', status: 200, channelNotAtFault: true, detail }
     expect(compacted({ parts, finish: { reason } }, OWNER)).toEqual(failure)
     const deltas = parts.flatMap((part, i): StreamPart[] =>
       part.type === 'text' ? [{ type: 'text-delta', id: `${i}`, text: part.text }] : [],
@@ -197,7 +197,7 @@ describe('a stream', () => {
     expect(encoder.failure).toEqual({
       class: 'unknown',
       status: 200,
-      blameless: true,
+      channelNotAtFault: true,
       detail: 'summary_too_long',
     })
   })

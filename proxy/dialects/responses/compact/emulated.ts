@@ -124,5 +124,5 @@ function compaction(summary: string, { id, envelopes }: Owner): HostedPart {
 }
 
 function failure(detail: string): UpstreamFailure {
-  return { class: 'unknown', status: 200, blameless: true, detail }
+  return { class: 'unknown', status: 200, channelNotAtFault: true, detail }
 }

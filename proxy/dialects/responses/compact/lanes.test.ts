@@ -218,7 +218,7 @@ describe('the answer', () => {
     expect(open('chat', BODY).readAnswer(body, false)).toEqual({
       class: 'unknown',
       status: 200,
-      blameless: true,
+      channelNotAtFault: true,
       detail: 'no_summary',
     })
   })
@@ -272,7 +272,12 @@ describe('a stream', () => {
     expect(stream.push(chunk({}, 'stop'))).toBeUndefined()
     expect(stream.push(Buffer.from('data: [DONE]\n\n'))).toBeUndefined()
     expect(stream.flush()).toBeUndefined()
-    expect(stream.failure).toEqual({ class: 'unknown', status: 200, blameless: true, detail: 'no_summary' })
+    expect(stream.failure).toEqual({
+      class: 'unknown',
+      status: 200,
+      channelNotAtFault: true,
+      detail: 'no_summary',
+    })
     expect(stream.finished).toBe(false)
   })
 })

@@ -38,7 +38,7 @@ describe.each([
   test('as JSON', () => {
     const body = Buffer.from(JSON.stringify(whole(output)))
     const read = responses.byteLane.readAnswer(body, ask(false), false)
-    expect(read).toMatchObject(good ? { body } : { blameless: true, detail: 'no_compaction' })
+    expect(read).toMatchObject(good ? { body } : { channelNotAtFault: true, detail: 'no_compaction' })
   })
 
   test('as a stream, which is held until then', () => {
@@ -49,7 +49,7 @@ describe.each([
     const passed = observer.push(Buffer.from(last))?.toString()
     expect(passed).toBe(good ? events.join('') + last : undefined)
     expect(observer.finished).toBe(good)
-    if (!good) expect(observer.failure).toMatchObject({ blameless: true, detail: 'no_compaction' })
+    if (!good) expect(observer.failure).toMatchObject({ channelNotAtFault: true, detail: 'no_compaction' })
   })
 })
 

@@ -8,7 +8,7 @@ import { readEvents } from '../../core/sse/reader.ts'
 export const NO_COMPACTION: UpstreamFailure = {
   class: 'unknown',
   status: 200,
-  blameless: true,
+  channelNotAtFault: true,
   detail: 'no_compaction',
 }
 

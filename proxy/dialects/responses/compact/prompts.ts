@@ -2,10 +2,10 @@
 
 /** The last message of a conversation that is compacted. */
 export const INSTRUCTION = `\
-The conversation above is about to be removed to make room. Whoever goes on with the work, you or another model, will \
+The conversation above is about to be removed to make room. Whoever continues the work, you or another model, will \
 have the summary that you write now and perhaps the messages of the user, but no answers, no tool calls and no results.
 
-Do not answer the user, do not go on with the work and do not call tools. Write the summary as plain text, and nothing \
+Do not answer the user, do not continue the work and do not call tools. Write the summary as plain text, and nothing \
 else. It must let a careful engineer take over without asking anything twice. Say, as far as there is something to say:
 
 1. Goal: what the user wants, with every requirement, limit and preference, in the latest version where they changed. \
@@ -15,7 +15,7 @@ Quote the user where the wording matters.
 and what is still to be changed. Copy short pieces of code, signatures, schemas and settings that are needed literally.
 4. Facts that were found out: how the system works, results of commands and tests, the exact text of errors, versions, \
 the environment.
-5. Decisions with their reasons, and what was tried or rejected, so that nobody tries it again.
+5. Decisions with their reasons, and what was tried or rejected, so that it is not tried again.
 6. Open tasks in the order in which to do them, questions without an answer, and what was promised to the user.
 
 Write names, paths, commands, numbers, ids and URLs exactly as they are. Mark what is uncertain, and make nothing up. \
@@ -25,7 +25,7 @@ output that no longer matters. Write in the language of the user.`
 
 const PREFACE = `\
 The beginning of this conversation was removed to make room. This is the summary of it, written by the model that had \
-it in full. Go on from there; messages above this one are covered by it.`
+it in full. Continue from there; messages above this one are covered by it.`
 
 /** The user message that gives a summary to the model that continues. */
 export function summaryMessage(summary: string): string {

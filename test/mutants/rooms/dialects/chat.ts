@@ -107,7 +107,7 @@ export const CHAT: Mutant[] = [
     'test/conformance/dialects/broken-calls.test.ts',
     ['call === undefined || cut', 'call === undefined'],
   ),
-  // A picture stands before the JSON that a client parses.
+  // An image precedes the JSON that a client parses.
   ...faults('proxy/dialects/core/neutral/media.ts', 'test/conformance/dialects/images-beside-json.test.ts', [
     ' || format !== undefined',
     '',

@@ -95,7 +95,7 @@ export const HUB: Mutant[] = [
     'addExtLosses(carried, dialect, losses)',
     '',
   ]),
-  // Upstreams without stop sequences write on.
+  // Upstreams without stop sequences keep writing.
   ...faults('proxy/dialects/core/hub/prepare.ts', 'proxy/dialects/core/hub/prepare.test.ts', [
     'if (stopSequences || stop.length === 0)',
     'if (stop.length >= 0)',
@@ -111,7 +111,7 @@ export const HUB: Mutant[] = [
     'id, text, paragraph })',
     'id, text, paragraph: 0 })',
   ]),
-  // Broken base64 is passed on.
+  // Broken base64 is forwarded.
   ...faults('proxy/dialects/core/neutral/media.ts', 'proxy/dialects/core/neutral/media.test.ts', [
     ' || bare.length % 4 === 1',
     '',

@@ -2,7 +2,7 @@
 import { faults, type Mutant } from '../../fault.ts'
 
 const CONVERSATIONS = 'test/conformance/endpoints/pitfalls-conversations.test.ts'
-const PICTURES = 'test/conformance/endpoints/pitfalls-pictures.test.ts'
+const IMAGES = 'test/conformance/endpoints/pitfalls-images.test.ts'
 const SOCKETS = 'test/conformance/endpoints/pitfalls-sockets.test.ts'
 
 export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
@@ -23,7 +23,7 @@ export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
     '',
   ]),
   // 7.11 Only LF ends lines, and an end without a blank line hides the last image.
-  ...faults('proxy/dialects/core/sse/follower.ts', PICTURES, [
+  ...faults('proxy/dialects/core/sse/follower.ts', IMAGES, [
     'if (!isWholeEvent(rest)) return undefined',
     'if (rest.length > 0) return undefined',
   ]),
@@ -33,18 +33,18 @@ export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
     'if (open === undefined) return data',
   ]),
   // 7.12 JSON is sent to a client that reads a stream, and an error is an answer.
-  ...faults('proxy/dialects/images/byte-lane/answer.ts', PICTURES, [
+  ...faults('proxy/dialects/images/byte-lane/answer.ts', IMAGES, [
     'events === undefined ? body : Buffer.from(toStream(value, images, events))',
     'body',
   ]),
-  ...faults('proxy/dialects/embeddings/answer.ts', PICTURES, ['isRecord(value) && value.error)', 'false)']),
+  ...faults('proxy/dialects/embeddings/answer.ts', IMAGES, ['isRecord(value) && value.error)', 'false)']),
   // 7.13 A ping breaks image clients, and on a socket it is a message.
-  ...faults('proxy/dialects/images/index.ts', PICTURES, [
+  ...faults('proxy/dialects/images/index.ts', IMAGES, [
     "': keep-alive\\n\\n'",
     "'event: ping\\ndata: {}\\n\\n'",
   ]),
   ...faults('proxy/socket/heartbeat.ts', SOCKETS, ['    ws.ping()\n', '    ws.send(\'{"type":"ping"}\')\n']),
-  // 7.14 The upstream works on after a disconnect, and a slow client fills the memory.
+  // 7.14 The upstream keeps working after a disconnect, and a slow client fills the memory.
   ...faults('proxy/socket/connection.ts', SOCKETS, [
     'for (const control of this.#calls) control.abort(new ClientGone())',
     '',
@@ -65,17 +65,17 @@ export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
     'const name = `carrier:${owner.length}`',
   ]),
   // 7.23 A wrong label is believed, and parameters of a URL are not understood.
-  ...faults('proxy/dialects/images/codec/request/encode-request.ts', PICTURES, [
+  ...faults('proxy/dialects/images/codec/request/encode-request.ts', IMAGES, [
     'return { ...source, mediaType: type.mediaType }',
     'return source',
   ]),
-  ...faults('proxy/dialects/core/neutral/media.ts', PICTURES, [
+  ...faults('proxy/dialects/core/neutral/media.ts', IMAGES, [
     "if (parameters.at(-1) === 'base64') {",
     "if (parameters[0] === 'base64') {",
   ]),
   // 7.24 Only one field name of images is known, and vectors stay in the upstream's order.
-  ...faults('proxy/dialects/images/fields.ts', PICTURES, ['/^image(?:\\[\\d{0,3}\\])?$/', '/^image$/']),
-  ...faults('proxy/dialects/embeddings/answer.ts', PICTURES, [
+  ...faults('proxy/dialects/images/fields.ts', IMAGES, ['/^image(?:\\[\\d{0,3}\\])?$/', '/^image$/']),
+  ...faults('proxy/dialects/embeddings/answer.ts', IMAGES, [
     'const sorted = entries.map((_, i) => places.get(i))',
     'const sorted = entries.map((entry) => places.get(entry.index ?? 0))',
   ]),

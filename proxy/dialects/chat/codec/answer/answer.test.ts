@@ -82,11 +82,11 @@ describe('an upstream’s answer', () => {
   })
 
   test.each<[string, unknown, AssistantPart[]]>([
-    ['null is no text', { content: null }, []],
-    ['nor is an empty one', { content: '', reasoning_content: '' }, []],
+    ['null content', { content: null }, []],
+    ['empty content', { content: '', reasoning_content: '' }, []],
     ['a refusal', { content: null, refusal: 'No' }, [{ type: 'refusal', text: 'No' }]],
     [
-      'a list with thoughts',
+      'a list with reasoning',
       {
         content: [
           { type: 'thinking', thinking: [{ type: 'text', text: 'T' }] },
@@ -99,7 +99,7 @@ describe('an upstream’s answer', () => {
       ],
     ],
     [
-      'thoughts in details alone',
+      'reasoning in details alone',
       { content: 'x', reasoning_details: [{ type: 'reasoning.summary', summary: 'S' }] },
       [
         { type: 'reasoning', texts: ['S'] },
@@ -117,29 +117,29 @@ describe('an upstream’s answer', () => {
       [{ type: 'tool-call', callId: 'call_chatcmpl-up_0', name: 'f', kind: 'function', input: '{"a":1}' }],
     ],
     [
-      'an empty custom beside the function that is called',
+      'a called function with an empty custom field',
       { tool_calls: [{ ...CALL, custom: { name: '', input: '' } }] },
       [{ type: 'tool-call', callId: 'call_1', name: 'f', kind: 'function', input: '{"a":1}' }],
     ],
     [
-      'an empty function beside the custom tool that is called',
+      'a called custom tool with an empty function field',
       {
         tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'c', input: 'x' }, function: { name: '' } }],
       },
       [{ type: 'tool-call', callId: 'c', name: 'c', kind: 'custom', input: 'x' }],
     ],
     [
-      'no type, and an empty custom beside the function',
+      'no type, a function and an empty custom field',
       { tool_calls: [{ ...CALL, type: undefined, custom: { name: '', input: '' } }] },
       [{ type: 'tool-call', callId: 'call_1', name: 'f', kind: 'function', input: '{"a":1}' }],
     ],
     [
-      'no type, and an empty function beside the custom tool',
+      'no type, a custom tool and an empty function field',
       { tool_calls: [{ id: 'c', function: { arguments: '' }, custom: { name: 'c', input: 'x' } }] },
       [{ type: 'tool-call', callId: 'c', name: 'c', kind: 'custom', input: 'x' }],
     ],
     [
-      'things of wrong types',
+      'values of wrong types',
       { content: null, refusal: {}, annotations: 5, images: [1], reasoning_details: 'x' },
       [],
     ],
@@ -155,12 +155,12 @@ describe('an upstream’s answer', () => {
       { class: 'transient' },
     ],
     [
-      'a choice that broke off',
+      'a choice that was cut',
       answerOf({ content: 'x' }, 'error'),
       { class: 'unknown', detail: 'error_in_answer' },
     ],
-    ['content that is no text', answerOf({ content: 5 }), { class: 'unknown', detail: 'unreadable_answer' }],
-    ['calls that are no list', answerOf({ tool_calls: 'x' }), { detail: 'unreadable_answer' }],
+    ['content that is not text', answerOf({ content: 5 }), { class: 'unknown', detail: 'unreadable_answer' }],
+    ['calls that are not a list', answerOf({ tool_calls: 'x' }), { detail: 'unreadable_answer' }],
     [
       'a call without a name',
       answerOf({ tool_calls: [{ id: 'a', function: { arguments: '{}' } }] }),
@@ -170,7 +170,7 @@ describe('an upstream’s answer', () => {
     ['a list', [], { class: 'unknown' }],
     ['nothing', undefined, { class: 'unknown' }],
     [
-      'arguments that nest too deep',
+      'arguments that are nested too deep',
       JSON.parse(
         `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":{"x":${'['.repeat(200_000)}${']'.repeat(200_000)}}}}]}}]}`,
       ),

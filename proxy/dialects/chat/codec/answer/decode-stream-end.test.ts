@@ -5,7 +5,7 @@ import { chat } from '../../index.ts'
 import { chunk, clientOf, decodeEvents } from '../testing.ts'
 import { DONE, HELLO, STOP, types } from './stream-testing.ts'
 
-describe('how a stream ends', () => {
+describe('the end of a stream', () => {
   test('without [DONE], after a finish', () => {
     const { parts, decoder } = decodeEvents([HELLO, chunk({ content: 'x' }), STOP])
     expect(parts.at(-1)).toMatchObject({ type: 'finish', finish: { reason: 'stop' } })
@@ -16,14 +16,14 @@ describe('how a stream ends', () => {
   const call = chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] })
 
   test.each<[string, (object | string)[]]>([
-    ['[DONE] behind a text', [HELLO, chunk({ content: 'x' }), DONE]],
-    ['[DONE] behind a call', [HELLO, call, DONE]],
-    ['[DONE] behind nothing', [HELLO, DONE]],
+    ['[DONE] after a text', [HELLO, chunk({ content: 'x' }), DONE]],
+    ['[DONE] after a call', [HELLO, call, DONE]],
+    ['[DONE] without content', [HELLO, DONE]],
     ['usage without choices before any content', [HELLO, counted, DONE]],
-    ['usage that is none', [HELLO, chunk({ content: 'x' }), { ...counted, usage: null }, DONE]],
+    ['null usage', [HELLO, chunk({ content: 'x' }), { ...counted, usage: null }, DONE]],
     ['usage with a choice', [HELLO, chunk({ content: 'x' }, null, { usage: counted.usage }), DONE]],
     ['usage before more content', [HELLO, chunk({ content: 'x' }), counted, chunk({ content: 'y' }), DONE]],
-  ])('%s proves no end', (_, events) => {
+  ])('%s does not prove the end', (_, events) => {
     const { parts, decoder } = decodeEvents(events)
     expect(types(parts)).not.toContain('finish')
     expect(decoder).toMatchObject({
@@ -52,7 +52,7 @@ describe('how a stream ends', () => {
     expect(decodeEvents([HELLO, chunk({ content: 'x' })], without).decoder.finished).toBe(false)
   })
 
-  test('[DONE] alone is no answer', () => {
+  test('[DONE] alone is not an answer', () => {
     expect(decodeEvents([DONE])).toMatchObject({ parts: [], decoder: { finished: false, done: true } })
   })
 
@@ -71,18 +71,18 @@ describe('how a stream ends', () => {
     ],
     ['an error text', '', { error: 'x' }, { class: 'unknown' }],
     ['an event of that name', 'error', { code: 'rate_limit_exceeded' }, { class: 'rate_limit' }],
-    ['no JSON under that name', 'error', 'oops', { class: 'unknown', detail: 'error_event' }],
+    ['an event of that name without JSON', 'error', 'oops', { class: 'unknown', detail: 'error_event' }],
     [
       'an error of the choice',
       '',
       { choices: [{ index: 0, delta: {}, error: { code: 502 } }] },
       { class: 'transient' },
     ],
-    ['a reason that is none', '', chunk({}, 'error'), { class: 'unknown' }],
+    ['an invalid finish reason', '', chunk({}, 'error'), { class: 'unknown' }],
     ['half an event', '', '{"choices":[{"del', { class: 'unknown', detail: 'bad_event' }],
-    ['no object', '', '5', { class: 'unknown', detail: 'bad_event' }],
+    ['not an object', '', '5', { class: 'unknown', detail: 'bad_event' }],
     [
-      'arguments that nest too deep',
+      'arguments that are nested too deep',
       '',
       `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":{"x":${'['.repeat(200_000)}${']'.repeat(200_000)}}}}]}}]}`,
       { class: 'unknown', detail: 'answer_too_deep' },
@@ -100,11 +100,11 @@ describe('how a stream ends', () => {
     expect(types(parts.filter((part) => part.type !== 'text-end'))).toBe('start text-start text-delta')
   })
 
-  test('a null error is none', () => {
+  test('a null error is ignored', () => {
     expect(decodeEvents([chunk({ content: 'x' }, 'stop', { error: null }), DONE]).decoder.finished).toBe(true)
   })
 
-  test('in any stream, parts open once, close once, and the finish is last', () => {
+  test('in any stream parts open once and close once, and the finish is last', () => {
     const delta = fc.record(
       {
         role: fc.constant('assistant'),

@@ -46,7 +46,7 @@ describe('a stream of an upstream', () => {
     expect(decoder).toMatchObject({ finished: true, done: true, failure: undefined })
   })
 
-  test('thoughts, text, calls: one kind ends where another begins, and empty pieces begin none', () => {
+  test('reasoning, text, calls: a part ends where another kind starts, and empty pieces start none', () => {
     const { parts } = decodeEvents([
       HELLO,
       chunk({ role: 'assistant', reasoning_content: 'T', content: '' }),
@@ -93,7 +93,7 @@ describe('a stream of an upstream', () => {
       ['a f {"x":1}'],
     ],
     [
-      'beside an empty custom',
+      'with an empty custom field',
       [
         calls({ ...fn(0, 'a', 'f', ''), custom: { name: '', input: '' } }),
         calls({ index: 0, function: { arguments: '{"x":1}' }, custom: { input: '' } }),
@@ -116,12 +116,12 @@ describe('a stream of an upstream', () => {
       ['a f {}', 'b g {"x":2}'],
     ],
     [
-      'all of index 0',
+      'all with index 0',
       [calls(fn(0, 'a', 'f', '{}')), calls(fn(0, 'b', 'g', '{')), calls(fn(0, undefined, undefined, '}'))],
       ['a f {}', 'b g {}'],
     ],
     [
-      'an index that begins at 1',
+      'an index that starts at 1',
       [calls(fn(1, 'a', 'f', '{}')), calls(fn(3, 'b', 'g', '{}'))],
       ['a f {}', 'b g {}'],
     ],
@@ -156,7 +156,7 @@ describe('a stream of an upstream', () => {
     expect(callsOf(...chunks)).toEqual(expected)
   })
 
-  test('custom calls, and state on a call', () => {
+  test('custom calls, and state of a call', () => {
     const extra = { google: { thought_signature: 'S' } }
     const { parts } = decodeEvents([
       HELLO,
@@ -178,7 +178,7 @@ describe('a stream of an upstream', () => {
     })
   })
 
-  test('a call without a name is no answer', () => {
+  test('a call without a name is a failure', () => {
     const { parts, decoder } = decodeEvents([HELLO, calls(fn(0, 'a', undefined, '{}')), STOP, DONE])
     expect(decoder).toMatchObject({
       finished: false,
@@ -187,7 +187,7 @@ describe('a stream of an upstream', () => {
     expect(types(parts)).not.toContain('finish')
   })
 
-  test('details in pieces become one state', () => {
+  test('details in pieces become one carrier', () => {
     const detail = (entry: object) => ({ reasoning_details: [entry] })
     const { parts } = decodeEvents([
       HELLO,
@@ -212,7 +212,7 @@ describe('a stream of an upstream', () => {
     ])
   })
 
-  test('thoughts in details alone', () => {
+  test('reasoning in details alone', () => {
     const { parts } = decodeEvents([
       HELLO,
       chunk({ reasoning_details: [{ type: 'reasoning.summary', summary: 'S' }] }),
@@ -249,7 +249,7 @@ describe('a stream of an upstream', () => {
     ])
   })
 
-  test('other choices are not read', () => {
+  test('other choices are ignored', () => {
     const other = { choices: [{ index: 1, delta: { content: 'other' }, finish_reason: 'stop' }] }
     const { parts, decoder } = decodeEvents([HELLO, chunk({ content: 'x' }), other])
     expect(types(parts)).toBe('start text-start text-delta')

@@ -162,7 +162,7 @@ describe('a stream for a client', () => {
     expect(losses).toEqual(['messages.annotations', 'hosted'])
   })
 
-  test('an image that begins the answer, and one that only its vendor has', () => {
+  test('an image at the start of an answer, and one that only its vendor stores', () => {
     const { chunks, losses } = encodeParts([
       { type: 'start' },
       {
@@ -183,7 +183,7 @@ describe('a stream for a client', () => {
     expect(losses).toEqual(['messages.content.image_url'])
   })
 
-  test('lists come in one delta, or with indexes: SDKs put them together by these', () => {
+  test('lists are sent in one delta, or with indexes, by which SDKs merge them', () => {
     const think = (id: string, value: string): StreamPart[] => [
       { type: 'reasoning-start', id },
       { type: 'reasoning-end', id, carrier: { dialect: 'messages', kind: 'redacted', value } },
@@ -223,7 +223,7 @@ describe('a stream for a client', () => {
     expect(chunks.at(-1).choices[0].finish_reason).toBe('function_call')
   })
 
-  test('an error takes the place of [DONE]', () => {
+  test('an error replaces [DONE]', () => {
     const encoder = chat.codec.encodeStream(clientOf())
     const event = encoder.error(new GatewayError('upstream_error', 'Sorry.'), 'req_1')
     expect(event).toBe(
@@ -231,7 +231,7 @@ describe('a stream for a client', () => {
     )
   })
 
-  test('the official SDK puts the same answer together', async () => {
+  test('the official SDK assembles the same answer', async () => {
     const { bytes } = encodeParts(GOLDEN, WANTS_USAGE)
     const client = new OpenAI({
       apiKey: 'none',

@@ -1,4 +1,4 @@
-/** Answers of upstreams with other values in place of content. */
+/** Answers of upstreams with invalid values in place of content. */
 import { describe, expect, test } from 'vitest'
 import '../../../index.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
@@ -27,7 +27,7 @@ describe('lost content makes the answer a failure', () => {
   })
 
   test.each(CASES)('%s in a stream: %j', (detail, delta) => {
-    const { decoder, parts } = hear([
+    const { decoder, parts } = decodeAll([
       { choices: [{ index: 0, delta, finish_reason: null }] },
       { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
     ])
@@ -36,7 +36,7 @@ describe('lost content makes the answer a failure', () => {
     expect(parts.some(({ type }) => type === 'finish')).toBe(false)
   })
 
-  test('arguments that nest too deep', () => {
+  test('arguments that are nested too deep', () => {
     const deep: unknown = JSON.parse(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)
     const call = { index: 0, id: 'c', function: { name: 'f', arguments: deep } }
     const answer = { choices: [{ index: 0, message: { tool_calls: [call] }, finish_reason: 'tool_calls' }] }
@@ -44,18 +44,18 @@ describe('lost content makes the answer a failure', () => {
   })
 })
 
-test('empty values are no loss', () => {
+test('empty values are not a loss', () => {
   const message = { content: [null, 1, 'x', {}], tool_calls: [null, {}, { function: {} }] }
   const read = decodeAnswer({ choices: [{ index: 0, message, finish_reason: 'stop' }] }, REQUEST)
   expect(read).toMatchObject({ parts: [], finish: { reason: 'stop' } })
 })
 
-test('events with a name that are no object are noise, those without one are lost content', () => {
-  expect(hear([], ['keepalive', 'null']).decoder.failure).toBeUndefined()
-  expect(hear([], ['', 'null']).decoder.failure).toMatchObject({ detail: 'bad_event' })
+test('named events that are not objects are ignored, unnamed ones are lost content', () => {
+  expect(decodeAll([], ['keepalive', 'null']).decoder.failure).toBeUndefined()
+  expect(decodeAll([], ['', 'null']).decoder.failure).toMatchObject({ detail: 'bad_event' })
 })
 
-function hear(chunks: object[], first?: [string, string]) {
+function decodeAll(chunks: object[], first?: [string, string]) {
   const parts: StreamPart[] = []
   const decoder = new ChatStreamDecoder((part) => parts.push(part), REQUEST)
   if (first !== undefined) decoder.event(...first)

@@ -61,7 +61,7 @@ describe('a request is complete in the neutral form', () => {
     ],
     ['empty lists', { tools: [], stop: [], functions: [] }],
     ['max_tokens alone', { max_tokens: 7, stop: ['a', 'b'] }],
-    ['the older user', { user: 'u' }],
+    ['the deprecated user', { user: 'u' }],
     [
       'tools',
       {
@@ -202,7 +202,7 @@ describe('a request is complete in the neutral form', () => {
   })
 })
 
-test('text as the only modality is no loss', () => {
+test('text as the only modality is not a loss', () => {
   expect(decode({ modalities: ['text'] }).ext?.fields ?? {}).toEqual({})
   expect(decode({ modalities: ['text', 'video'] }).ext?.fields).toHaveProperty('modalities')
 })
@@ -215,7 +215,7 @@ test('a stream requests usage if the upstream can report it', () => {
   expect(encode(decode({})).body).not.toHaveProperty('stream_options')
 })
 
-describe('malformed fields are refused by their path', () => {
+describe('malformed fields are refused with their path', () => {
   const parts = (...content: unknown[]) => ({ messages: [USER, { role: 'user', content }] })
   const assistant = (fields: object) => ({ messages: [USER, { role: 'assistant', content: 'x', ...fields }] })
   test.each<[string, object]>([
@@ -317,11 +317,11 @@ describe('malformed fields are refused by their path', () => {
   test.each<[string, object]>([
     ['modalities', { modalities: ['text', 'audio'], audio: { format: 'wav', voice: 'x' } }],
     ['messages[1].content[0].type', parts({ type: 'video_url', video_url: { url: 'x' } })],
-  ])('%s cannot leave chat', (param, fields) => {
+  ])('%s cannot be converted', (param, fields) => {
     expect(refusalOf(fields)).toMatchObject({ code: 'unsupported_parameter', param })
   })
 
-  test('more than one answer', () => {
+  test('refuses more than one answer', () => {
     expect(() => encode(decode({ n: 2 }))).toThrow(
       expect.objectContaining({ code: 'unsupported_parameter', param: 'n' }),
     )

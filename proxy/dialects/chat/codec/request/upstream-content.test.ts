@@ -4,11 +4,11 @@ import type { ModelRequest, Turn, UserPart } from '../../../core/neutral/types.t
 import { decode, encode, foreign } from '../testing.ts'
 import { assistant, call, messagesOf, refused, text, user } from './upstream-testing.ts'
 
-describe('content that has its place elsewhere', () => {
+describe('content that chat has in another place', () => {
   const image = { type: 'image' as const, source: { kind: 'url' as const, url: 'https://example.com/a.png' } }
   const written = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
 
-  test('images of tool results follow all results, before the user’s message', () => {
+  test('images of tool results come after all results and before the user’s message', () => {
     const turns: Turn[] = [
       assistant(call('1'), call('2')),
       {
@@ -31,7 +31,7 @@ describe('content that has its place elsewhere', () => {
     expect(messagesOf(turns.slice(0, 2)).messages).toHaveLength(4)
   })
 
-  test('images of assistants come from the user', () => {
+  test('images of the assistant become user content', () => {
     expect(messagesOf([assistant(text('x'), image), user(text('u'))])).toEqual({
       messages: [
         { role: 'assistant', content: 'x' },
@@ -78,7 +78,7 @@ describe('content that has its place elsewhere', () => {
     })
   })
 
-  test('more than four stop sequences are the client’s to cut', () => {
+  test('more than four stop sequences are refused', () => {
     expect(encode(foreign({ stop: ['1', '2', '3', '4'] })).body.stop).toHaveLength(4)
     expect(refused({ stop: ['1', '2', '3', '4', '5'] })).toMatchObject({
       code: 'unsupported_parameter',
@@ -86,7 +86,7 @@ describe('content that has its place elsewhere', () => {
     })
   })
 
-  test('removed state does not come back', () => {
+  test('removed state is not sent again', () => {
     const message = {
       role: 'assistant',
       content: 'x',

@@ -98,7 +98,7 @@ test('a conversation without content becomes one empty message', () => {
   expect(messagesOf([]).messages).toEqual([{ role: 'user', content: '' }])
 })
 
-test('every profile of chat writes a body', () => {
+test('every chat profile gets a valid body', () => {
   for (const profile of ['generic', 'openai', 'openai-reasoning'] as const) {
     expect(featuresOf('chat_completion', profile).streamUsage).toBe(true)
     expect(encode(foreign({ stream: true }), profile).body).toMatchObject({ model: 'up', stream: true })

@@ -30,17 +30,23 @@ describe('features', () => {
   })
 
   test.each<[string, Reasoning, object, string | undefined, string[]]>([
-    ['a level that is there', { effort: 'high' }, {}, 'high', []],
+    ['a supported level', { effort: 'high' }, {}, 'high', []],
     [
-      'a model that does not think',
+      'a model without reasoning',
       { effort: 'high' },
       { reasoning: 'None' },
       undefined,
       ['output_config.effort'],
     ],
-    ['nothing to forbid', { thinking: 'off' }, { reasoning: 'None' }, undefined, []],
-    ['thinking switched off', { thinking: 'off', effort: 'high' }, {}, 'none', []],
-    ['off, but it always thinks', { thinking: 'off' }, { efforts: ['low', 'high'] }, 'low', ['thinking']],
+    ['off for a model without reasoning', { thinking: 'off' }, { reasoning: 'None' }, undefined, []],
+    ['thinking off', { thinking: 'off', effort: 'high' }, {}, 'none', []],
+    [
+      'off for a model that always thinks',
+      { thinking: 'off' },
+      { efforts: ['low', 'high'] },
+      'low',
+      ['thinking'],
+    ],
     [
       'the nearest level',
       { effort: 'max' },
@@ -49,21 +55,21 @@ describe('features', () => {
       ['output_config.effort'],
     ],
     [
-      'of two the weaker',
+      'between two levels the weaker',
       { effort: 'medium' },
       { efforts: ['low', 'high'] },
       'low',
       ['output_config.effort'],
     ],
     [
-      'never none',
+      'none is never chosen',
       { effort: 'minimal' },
       { efforts: ['none', 'medium'] },
       'medium',
       ['output_config.effort'],
     ],
     ['a budget', { budgetTokens: 4096 }, {}, 'high', ['thinking.budget_tokens']],
-    ['a middle budget', { budgetTokens: 2048 }, {}, 'medium', ['thinking.budget_tokens']],
+    ['a medium budget', { budgetTokens: 2048 }, {}, 'medium', ['thinking.budget_tokens']],
     ['a small budget', { budgetTokens: 1024 }, {}, 'low', ['thinking.budget_tokens']],
     ['left to the model', { thinking: 'adaptive' }, {}, undefined, []],
   ])('effort: %s', (_, reasoning, overrides, expected, losses) => {
@@ -72,7 +78,7 @@ describe('features', () => {
     expect(encoded.losses).toEqual(losses)
   })
 
-  test('which turns get their reasoning back', () => {
+  test('reasoning is sent only in the turns that the upstream accepts', () => {
     const turns = [
       user(text('a')),
       assistant({ type: 'reasoning', texts: ['T1', 'T2'] }, text('x')),
@@ -90,7 +96,7 @@ describe('features', () => {
     expect(messagesOf(turns, { reasoningHistory: 'None' }).losses).toEqual(['messages.content.thinking'])
   })
 
-  test('state of a chat upstream goes back unchanged, other state does not', () => {
+  test('state of a chat upstream is returned unchanged, other state is dropped', () => {
     const details: Carrier = {
       dialect: 'chat',
       kind: 'details',
@@ -132,7 +138,7 @@ describe('features', () => {
     })
   })
 
-  test('the content of calls without text is null, or empty where null is refused', () => {
+  test('the content of calls without text is null, or empty for upstreams that refuse null', () => {
     const turns = [assistant(call('1')), { role: 'tool' as const, results: [{ callId: '1', parts: [] }] }]
     expect(messagesOf(turns).messages).toMatchObject([{ content: null }, { role: 'tool', content: '' }])
     expect(messagesOf(turns, { nullContent: false }).messages).toMatchObject([{ content: '' }, {}])
@@ -169,12 +175,12 @@ describe('features', () => {
           content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } }],
         },
       ],
-      // It lives longer than the client requested.
+      // Its lifetime is longer than the client requested.
       losses: ['messages.content.cache_control.ttl'],
     })
   })
 
-  test('a schema for an upstream that holds to none', () => {
+  test('a schema for an upstream that does not enforce schemas', () => {
     const schema = { type: 'object', properties: {} }
     const { body: encoded, losses } = body(
       { format: { type: 'schema', schema } },
@@ -188,7 +194,7 @@ describe('features', () => {
     expect(losses).toEqual(['output_config.format'])
   })
 
-  test('a schema of the messages API is strict where it can be', () => {
+  test('a schema of the messages API is strict if possible', () => {
     const closed = {
       type: 'object',
       properties: { a: { type: 'object', properties: {}, additionalProperties: false } },
@@ -204,7 +210,7 @@ describe('features', () => {
     expect(strictOf({ ...closed, required: [] })).toMatchObject({ json_schema: { strict: false } })
   })
 
-  test('the fast tier costs more: only where it is allowed', () => {
+  test('the fast tier, which costs more, is sent only if it is allowed', () => {
     expect(body({ tier: 'fast' })).toMatchObject({ losses: ['speed'] })
     expect(body({ tier: 'fast' }).body).not.toHaveProperty('service_tier')
     expect(body({ tier: 'fast' }, { speed: true }).body).toMatchObject({ service_tier: 'fast' })
@@ -216,7 +222,7 @@ describe('features', () => {
     expect(body({ session }).body).not.toHaveProperty('prompt_cache_key')
   })
 
-  test('thoughts without a word after them are no message', () => {
+  test('reasoning without content after it is not a message', () => {
     const turns: ModelRequest['turns'] = [
       { role: 'user', parts: [{ type: 'text', text: 'Hi' }] },
       { role: 'assistant', parts: [{ type: 'reasoning', texts: ['T'] }] },

@@ -6,7 +6,7 @@ import { refused } from './upstream-testing.ts'
 describe('tools', () => {
   const tool = { type: 'function' as const, name: 'f' }
 
-  test('in chat’s words', () => {
+  test('have the format of chat', () => {
     const { body } = encode(
       foreign({
         tools: [
@@ -34,12 +34,12 @@ describe('tools', () => {
     expect(body).not.toHaveProperty('parallel_tool_calls')
   })
 
-  test('without tools the body has no field about them', () => {
+  test('are absent from the body, with their settings, if there are none', () => {
     const { body } = encode(foreign({ toolChoice: { type: 'auto' }, parallelToolCalls: false }))
     expect(Object.keys(body)).toEqual(['model', 'messages'])
   })
 
-  test('strict only where it is held', () => {
+  test('are strict only if the upstream enforces it', () => {
     const { body, losses } = encode(
       foreign({
         tools: [

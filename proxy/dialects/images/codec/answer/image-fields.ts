@@ -63,7 +63,7 @@ export function writeMaking({ size, quality, background, format }: Making): Fiel
 
 /** The failure for an answer without an image. `refused`: the model refused to make one. */
 export function noImage(refused: boolean): UpstreamFailure {
-  if (!refused) return { class: 'unknown', status: 200, blameless: true, detail: 'no_picture' }
+  if (!refused) return { class: 'unknown', status: 200, channelNotAtFault: true, detail: 'no_picture' }
   const forCaller = new GatewayError('content_filter', 'The model refused to make this image.')
   return { class: 'caller_fault', status: 200, forCaller, detail: 'picture_refused' }
 }

@@ -15,7 +15,7 @@ import {
   text,
 } from './block-testing.ts'
 
-/** The parts of a whole stream made of these events of blocks. */
+/** The parts of a whole stream with these block events. */
 function partsOf(...events: object[]): AssistantPart[] {
   return fold(decodeEvents([START, ...events, end('end_turn'), STOP]).parts)?.parts ?? []
 }
@@ -48,7 +48,7 @@ describe('blocks', () => {
       [callOf(''), { type: 'text', text: 'x' }],
     ],
     [
-      'calls at the same time',
+      'parallel calls',
       [
         start(0, { ...CALL, id: 'a' }),
         start(1, { ...CALL, id: 'b' }),
@@ -109,7 +109,7 @@ describe('blocks', () => {
       ],
     ],
     [
-      'a block that is not stopped',
+      'a block without a stop',
       [start(0, TEXT), text(0, 'x'), start(1, CALL), json(1, '{}')],
       [{ type: 'text', text: 'x' }, callOf('{}')],
     ],
@@ -148,7 +148,7 @@ describe('blocks', () => {
       [{ type: 'text', text: 'x' }, callOf('')],
     ],
     [
-      'the input of a vendor’s tool',
+      'the input of a tool that the vendor runs',
       [
         start(0, { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }),
         json(0, '{"query":'),
@@ -209,7 +209,7 @@ describe('blocks', () => {
     ])
   })
 
-  test('calls that the start of the message holds', () => {
+  test('calls in message_start', () => {
     const message = { ...START.message, content: [{ ...CALL, input: { a: 1 } }] }
     const { parts } = decodeEvents([{ ...START, message }, end('tool_use'), STOP])
     expect(fold(parts)?.parts).toEqual([callOf('{"a":1}')])

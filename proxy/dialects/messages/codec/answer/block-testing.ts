@@ -27,7 +27,7 @@ export const REQUEST: ParsedRequest = {
   own: undefined,
 }
 
-/** An envelope that shows its content. */
+/** A readable envelope. */
 export function sealed(carrier: Carrier): string {
   return `slc1.${carrier.kind}.${carrier.value}`
 }

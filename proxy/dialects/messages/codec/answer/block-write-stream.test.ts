@@ -19,8 +19,8 @@ describe('blocks', () => {
   ]
 
   test.each<[string, StreamPart[], object[]]>([
-    ['text without text', textParts('t', ''), []],
-    ['reasoning without anything', [...reason(''), { type: 'reasoning-end', id: 'r' }], []],
+    ['empty text', textParts('t', ''), []],
+    ['empty reasoning', [...reason(''), { type: 'reasoning-end', id: 'r' }], []],
     [
       'paragraphs',
       [...reason('A', '', 'B'), { type: 'reasoning-end', id: 'r' }],
@@ -58,7 +58,7 @@ describe('blocks', () => {
       [{ type: 'tool_use', id: 'c', name: 'f', input: { input: 'a "b"' } }],
     ],
     [
-      'an item of a tool of this vendor',
+      'an item of a tool that this vendor runs',
       [
         {
           type: 'whole',
@@ -117,7 +117,7 @@ describe('blocks', () => {
     ).toEqual([])
   })
 
-  test('a refusal in words', () => {
+  test('a refusal with text', () => {
     const message = decoded(
       { type: 'refusal-start', id: 'x' },
       { type: 'refusal-delta', id: 'x', text: 'No.' },
@@ -140,7 +140,7 @@ describe('blocks', () => {
     expect(losses).toEqual(['tools'])
   })
 
-  test('an image is a text in one delta', () => {
+  test('an image becomes text in one delta', () => {
     const source = { kind: 'data', mediaType: 'image/png', base64: 'AAAA' } as const
     const parts: StreamPart[] = [
       { type: 'partial-image', id: 'i', index: 0, base64: 'AA' },
@@ -152,7 +152,7 @@ describe('blocks', () => {
     expect(text).toContain('"content_block":{"type":"text","text":""}')
   })
 
-  test('losses are recorded', () => {
+  test('losses are reported', () => {
     const { losses } = encodeParts([
       START,
       { type: 'whole', id: 'i', part: { type: 'image', source: { kind: 'id', id: 'f', vendor: 'openai' } } },

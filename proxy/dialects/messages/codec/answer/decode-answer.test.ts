@@ -65,7 +65,7 @@ describe('blocks', () => {
     expect(partsOf({ type: 'tool_use', id: 'c', name: 'f', input })[0]).toMatchObject({ input: expected })
   })
 
-  test('web citations are annotations, others stay as they are', () => {
+  test('web citations become annotations, others stay unchanged', () => {
     const page = { type: 'char_location', cited_text: 'q', document_index: 0 }
     const web = {
       type: 'web_search_result_location',
@@ -93,7 +93,7 @@ describe('blocks', () => {
     { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
     { type: 'compaction', content: 'Summary' },
     { type: 'of_tomorrow', a: [1] },
-  ])('$type stays whole', (block) => {
+  ])('$type stays unchanged', (block) => {
     expect(partsOf(block)).toEqual([{ type: 'hosted', dialect: 'messages', name: block.type, item: block }])
   })
 
@@ -145,7 +145,7 @@ describe('finish', () => {
   })
 })
 
-test('usage is disjoint, the tier in the words of OpenAI', () => {
+test('usage is disjoint, and the tier has its neutral name', () => {
   const usage = {
     input_tokens: 50,
     cache_read_input_tokens: 40,
@@ -171,7 +171,7 @@ test('usage is disjoint, the tier in the words of OpenAI', () => {
 
 describe('failures', () => {
   test.each([null, 7, 'text', [], {}, { ...MESSAGE, content: null }, { ...MESSAGE, content: 'Hi' }])(
-    'no answer: %j',
+    'not an answer: %j',
     (value) => {
       expect(decodeAnswer(value, REQUEST)).toMatchObject({ class: 'unknown', detail: 'no_answer' })
     },
@@ -184,7 +184,7 @@ describe('failures', () => {
     expect(JSON.stringify(failure)).not.toContain('secret')
   })
 
-  test('an input too deep to write', () => {
+  test('an input that is nested too deep', () => {
     const deep = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`)
     const content = [{ type: 'tool_use', id: 'c', name: 'f', input: deep }]
     expect(decodeAnswer({ ...MESSAGE, content }, REQUEST)).toMatchObject({ detail: 'answer_too_deep' })

@@ -107,7 +107,7 @@ describe('the end', () => {
     expect(failure).toBeUndefined()
   })
 
-  test('the tier of the start', () => {
+  test('the tier comes from message_start', () => {
     const message = { ...START.message, usage: { ...START.message.usage, service_tier: 'priority' } }
     const last = end('end_turn', { context_management: { applied_edits: [] } })
     const { parts } = decodeEvents([{ ...START, message }, last, STOP])
@@ -127,7 +127,7 @@ describe('failures', () => {
     expect(JSON.stringify(decoded.failure)).not.toContain('secret')
   })
 
-  test('an error event that is no JSON', () => {
+  test('an error event that is not JSON', () => {
     expect(decodeRaw([['error', 'oops']]).failure).toMatchObject({ detail: 'error_event' })
   })
 
@@ -201,7 +201,7 @@ test.each([
   expect(parts.some(({ type }) => type === 'finish')).toBe(false)
 })
 
-test('any order of anything: parts open before their deltas, and close', () => {
+test('for any sequence of events parts open before their deltas, and close', () => {
   const index = fc.constantFrom(0, 1, 'x', undefined)
   const value = fc.oneof(fc.string(), fc.jsonValue({ maxDepth: 2 }))
   const types = ['text', 'thinking', 'tool_use', 'redacted_thinking', 'server_tool_use', 'text_delta']

@@ -90,13 +90,13 @@ describe('parts', () => {
       [],
     ],
     [
-      'arguments that are no JSON',
+      'arguments that are not JSON',
       { type: 'tool-call', callId: 'c', name: 'f', kind: 'function', input: '{"a":' },
       [],
       ['tools'],
     ],
     [
-      'arguments that are no object',
+      'arguments that are not an object',
       { type: 'tool-call', callId: 'c', name: 'f', kind: 'function', input: '[1]' },
       [],
       ['tools'],
@@ -159,7 +159,7 @@ describe('parts', () => {
       [],
     ],
     [
-      'a link with its place',
+      'a link with its position',
       { type: 'text', text: 'x', annotations: [{ type: 'url', url: 'u', title: 'A', start: 0, end: 1 }] },
       [
         {
@@ -201,7 +201,7 @@ describe('parts', () => {
       [],
     ],
     [
-      'an image that only its vendor has',
+      'an image that only its vendor stores',
       { type: 'image', source: { kind: 'id', id: 'f', vendor: 'openai' } },
       [],
       ['messages.content.source'],
@@ -242,7 +242,7 @@ describe('stop', () => {
     })
   })
 
-  test('a refusal in words', () => {
+  test('a refusal with text', () => {
     const { message } = write(answerOf({ type: 'refusal', text: 'I will not.' }))
     expect(message).toMatchObject({
       content: [{ type: 'text', text: 'I will not.' }],

@@ -16,8 +16,8 @@ function decoded(...parts: StreamPart[]): Message {
   return readMessagesStream(encodeParts([START, ...parts, finish]).text)
 }
 
-describe('parts at the same time', () => {
-  test('follow one another, the first as it arrives', () => {
+describe('overlapping parts', () => {
+  test('are written one after another, the first as it arrives', () => {
     const client = newClient()
     const encoder = encodeStream(client)
     const [startA, ...restA] = call('a', '{"a"', ':1}') as [StreamPart, ...StreamPart[]]
@@ -39,7 +39,7 @@ describe('parts at the same time', () => {
     expect(indexes).toEqual([0, 0, 1, 1, 1, 1])
   })
 
-  test('a part that ended while it was held is written whole', () => {
+  test('a part that ended while it was held is written completely', () => {
     const [first, ...rest] = call('a', '{}') as [StreamPart, ...StreamPart[]]
     const { content } = decoded(first, ...call('b', '{"b":2}'), ...textParts('t', 'x'), ...rest)
     expect(content).toEqual([
@@ -58,7 +58,7 @@ describe('parts at the same time', () => {
   })
 })
 
-// Generated streams: parts that begin in order, whose deltas arrive in any order that the neutral form allows.
+// Generated streams: parts start in order, and their deltas arrive in any order that the neutral form allows.
 
 interface Lane {
   id: string
@@ -149,7 +149,7 @@ test('a strict reader sees the blocks of overlapping parts in order', () => {
   )
 })
 
-test('of a hundred thousand parts that are open at once each is found at once', () => {
+test('a hundred thousand open parts do not slow down a look-up', () => {
   const encoder = encodeStream(newClient())
   encoder.part({ type: 'start' })
   const ids = Array.from({ length: 100_000 }, (_, i) => `c${i}`)

@@ -89,7 +89,7 @@ describe('usage', () => {
     return isRecord(data.message) ? data.message.usage : data.usage
   }
 
-  test('of the start is estimated, and never without input', () => {
+  test('in message_start is estimated, and always has input', () => {
     expect(usageAt([START], 'message_start')).toEqual({ input_tokens: 7, output_tokens: 1 })
     const nothing: StreamPart = { type: 'start', usage: zeroUsage() }
     expect(usageAt([nothing], 'message_start')).toEqual({ input_tokens: 7, output_tokens: 1 })
@@ -97,7 +97,7 @@ describe('usage', () => {
     expect(usageAt([cached], 'message_start')).toMatchObject({ input_tokens: 0, cache_read_input_tokens: 9 })
   })
 
-  test('of the end repeats the input', () => {
+  test('at the end repeats the input', () => {
     const usage = { ...zeroUsage(), input: 50, cachedInput: 40, output: 30 }
     const finish: StreamPart = { type: 'finish', finish: { reason: 'stop' }, usage, tier: 'priority' }
     expect(usageAt([START, finish], 'message_delta')).toMatchObject({
@@ -111,7 +111,7 @@ describe('usage', () => {
   })
 })
 
-test('an error ends the stream as this API has it', () => {
+test('an error ends the stream in the format of this API', () => {
   expect(encodeStream(newClient()).error(ERROR, 'req_1')).toBe(
     'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"Busy.","code":"upstream_error"},"request_id":"req_1"}\n\n',
   )
@@ -165,7 +165,7 @@ describe('complete in the neutral form', () => {
     { type: 'message_stop' },
   ]
 
-  test('the second reading is the first', () => {
+  test('encoding and decoding again gives the same answer', () => {
     const first = decodeEvents(events).parts
     const second = decodeEvents(dataOf(encodeParts(first).text)).parts
     const answer = fold(first)

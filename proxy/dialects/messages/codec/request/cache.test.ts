@@ -26,7 +26,7 @@ describe('cache marks', () => {
     expect(controls([marked(), marked(), marked(), marked()]).losses).toEqual([])
   })
 
-  test('are dropped where they are not taken', () => {
+  test('are dropped for upstreams without cache marks', () => {
     expect(controls([marked()], { cacheMarks: false })).toEqual({
       marks: [undefined],
       losses: ['messages.content.prompt_cache_breakpoint'],

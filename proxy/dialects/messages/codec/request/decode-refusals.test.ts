@@ -62,7 +62,7 @@ describe('refusals name the field', () => {
     )
   })
 
-  test('without any of them a request may leave', () => {
+  test('a request without any of these fields can be converted', () => {
     expect(() => refuseStateful(decode({ container: null, mcp_servers: [] }))).not.toThrow()
   })
 })

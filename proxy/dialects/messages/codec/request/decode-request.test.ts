@@ -35,7 +35,7 @@ describe('the neutral form', () => {
     expect(decode({ thinking: { type: 'disabled' } }).reasoning).toEqual({ thinking: 'off' })
   })
 
-  test('results are a turn before the rest of the user message', () => {
+  test('results become a turn before the rest of the user message', () => {
     const { turns } = decode(
       user(
         { type: 'text', text: 'Go on' },
@@ -48,7 +48,7 @@ describe('the neutral form', () => {
     ])
   })
 
-  test('system text is in its place, without the note that no other vendor should see', () => {
+  test('system text stays in its place, without the billing note', () => {
     const system = [
       { type: 'text', text: 'x-anthropic-billing-header: cc' },
       { type: 'text', text: 'S', ...CACHE },
@@ -79,7 +79,7 @@ describe('the neutral form', () => {
       { texts: [], carrier: { dialect: 'messages', kind: 'redacted', value: 'R' } },
     ],
     [
-      'an envelope of ours',
+      'an envelope of the gateway',
       { type: 'thinking', thinking: '', signature: 'ours' },
       { texts: [], carrier: OPENAI },
     ],
@@ -107,7 +107,7 @@ describe('the neutral form', () => {
     })
   })
 
-  test('web search is one tool under all of its dates', () => {
+  test('all versions of web search are one tool', () => {
     const tools = [
       {
         type: 'web_search_20260318',

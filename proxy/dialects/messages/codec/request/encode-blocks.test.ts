@@ -51,7 +51,7 @@ describe('content', () => {
     expect(losses).toEqual(['messages.content.file'])
   })
 
-  test('parts that a model cannot write are dropped, and a refusal is text', () => {
+  test('parts that the assistant cannot have are dropped, and a refusal becomes text', () => {
     const { body, losses } = encode({
       turns: [
         text('Q'),

@@ -28,7 +28,7 @@ const features: fc.Arbitrary<Features> = fc
   })
   .map(({ profile, ...overrides }) => featuresOf('messages', profile, overrides))
 
-/** Undefined for a request that is refused by name. */
+/** Undefined for a request that is refused with the name of a field. */
 function encode(request: ModelRequest, features: Features): Record<string, unknown> | undefined {
   try {
     const target = { model: 'M', features, defaultMaxOutputTokens: 8192, losses: noLosses(request.source) }
@@ -41,7 +41,7 @@ function encode(request: ModelRequest, features: Features): Record<string, unkno
 
 const foreign = fc.oneof(requestOf('chat'), requestOf('responses'))
 
-test('messages alternate from a user’s to no assistant’s, and no text is empty', () => {
+test('messages alternate, start with the user, do not end with the assistant, and have no empty text', () => {
   fc.assert(
     fc.property(foreign, features, (request, features) => {
       const body = encode(request, features)

@@ -103,7 +103,7 @@ test('the conversation of the protocol notes, decoded from chat', () => {
   ])
 })
 
-test('a request without anything gets the limit that the API demands', () => {
+test('a minimal request gets the limit that the API requires', () => {
   expect(encode({})).toMatchObject({
     body: { model: 'M', max_tokens: 8192, messages: [{ role: 'user', content: [block('Q')] }] },
     losses: [],
@@ -114,35 +114,35 @@ test('a request without anything gets the limit that the API demands', () => {
 describe('scalars', () => {
   test.each<[string, Partial<ModelRequest>, Partial<Features>, object, string[]]>([
     [
-      'sampling that is taken',
+      'supported sampling',
       { temperature: 0.5, topP: 0.9, topK: 3 },
       { sampling: true },
       { temperature: 0.5, top_p: 0.9, top_k: 3 },
       [],
     ],
     [
-      'a temperature that is too high',
+      'a temperature above the maximum',
       { temperature: 1.5 },
       { sampling: true },
       { temperature: 1 },
       ['temperature'],
     ],
     [
-      'sampling that is not taken',
+      'unsupported sampling',
       { temperature: 0, topP: 1 },
       { sampling: false },
       { temperature: undefined, top_p: undefined },
       ['temperature', 'top_p'],
     ],
-    ['stops of white space', { stop: ['a', ' \n', ''] }, {}, { stop_sequences: ['a'] }, ['stop']],
-    ['only such stops', { stop: [' '] }, {}, { stop_sequences: undefined }, ['stop']],
+    ['stop sequences of white space', { stop: ['a', ' \n', ''] }, {}, { stop_sequences: ['a'] }, ['stop']],
+    ['only such stop sequences', { stop: [' '] }, {}, { stop_sequences: undefined }, ['stop']],
     ['the default tier', { tier: 'default' }, {}, { service_tier: 'standard_only' }, []],
     ['any tier', { tier: 'auto' }, {}, { service_tier: 'auto' }, []],
     ['a slow tier', { tier: 'flex' }, {}, { service_tier: undefined, speed: undefined }, ['service_tier']],
-    ['a fast tier that is not offered', { tier: 'priority' }, {}, { speed: undefined }, ['service_tier']],
-    ['a fast tier that is offered', { tier: 'priority' }, { speed: true }, { speed: 'fast' }, []],
+    ['a fast tier without support', { tier: 'priority' }, {}, { speed: undefined }, ['service_tier']],
+    ['a fast tier with support', { tier: 'priority' }, { speed: true }, { speed: 'fast' }, []],
     [
-      'what this API lacks',
+      'fields that this API lacks',
       {
         seed: 1,
         frequencyPenalty: 0,
@@ -156,7 +156,7 @@ describe('scalars', () => {
       {},
       ['frequency_penalty', 'metadata', 'presence_penalty', 'prompt_cache_key', 'seed', 'store', 'verbosity'],
     ],
-    ['the API never stores', { store: false }, {}, {}, []],
+    ['store: false, which is the API’s only behavior', { store: false }, {}, {}, []],
     [
       'json without a schema',
       { format: { type: 'json' } },
@@ -212,7 +212,7 @@ describe('scalars', () => {
       'messages.tool_calls.function.arguments',
       { turns: [text('Q'), assistant(call('c', '[1]')), result('c', 'R')] },
     ],
-  ])('%s is refused by name', (param, fields) => {
+  ])('%s is refused with its name', (param, fields) => {
     expect(() => encode(fields)).toThrow(expect.objectContaining({ code: 'unsupported_parameter', param }))
   })
 })

@@ -14,14 +14,14 @@ describe('thinking', () => {
       [],
     ],
     [
-      'less than the least',
+      'below the lowest level',
       { reasoning: { effort: 'minimal' } },
       {},
       { thinking: adaptive, output_config: { effort: 'low' } },
       ['reasoning_effort'],
     ],
     [
-      'more than the model has',
+      'above the highest level',
       { reasoning: { effort: 'max' } },
       { efforts: ['low', 'high'] },
       { output_config: { effort: 'high' } },
@@ -42,35 +42,35 @@ describe('thinking', () => {
       [],
     ],
     [
-      'none where it is refused',
+      'none for a model that refuses it',
       { reasoning: { effort: 'none' } },
       { efforts: ['low'] },
       { thinking: undefined, output_config: undefined },
       ['reasoning_effort'],
     ],
     [
-      'thoughts alone',
+      'thinking without an effort',
       { reasoning: { summary: 'auto' } },
       {},
       { thinking: adaptive, output_config: undefined },
       [],
     ],
     [
-      'no thoughts to read',
+      'hidden thinking',
       { reasoning: { effort: 'low', summary: 'none' } },
       {},
       { thinking: { type: 'adaptive', display: 'omitted' } },
       [],
     ],
     [
-      'by effort alone',
+      'an effort alone',
       { reasoning: { effort: 'low' } },
       { reasoning: 'Effort' },
       { thinking: undefined, output_config: { effort: 'low' } },
       [],
     ],
     [
-      'a model that does not think',
+      'a model without thinking',
       { reasoning: { effort: 'low' } },
       { reasoning: 'None' },
       { thinking: undefined, output_config: undefined },
@@ -97,48 +97,48 @@ describe('thinking', () => {
     ],
     ['none', { reasoning: { effort: 'none' } }, { max_tokens: 8192, thinking: { type: 'disabled' } }, []],
     [
-      'a limit that has room',
+      'a limit with room for the budget',
       { maxOutputTokens: 5000, reasoning: { effort: 'high' } },
       { max_tokens: 5000, thinking: { type: 'enabled', budget_tokens: 4096 } },
       [],
     ],
     [
-      'a limit that stays, and the budget gives way',
+      'a limit that lowers the budget',
       { maxOutputTokens: 4096, reasoning: { effort: 'high' } },
       { max_tokens: 4096, thinking: { type: 'enabled', budget_tokens: 2048 } },
       ['reasoning_effort'],
     ],
     [
-      'a limit just above the least budget',
+      'a limit just above the minimum budget',
       { maxOutputTokens: 1025, reasoning: { effort: 'high' } },
       { max_tokens: 1025, thinking: { type: 'enabled', budget_tokens: 1024 } },
       ['reasoning_effort'],
     ],
     [
-      'a limit without room',
+      'a limit without room for a budget',
       { maxOutputTokens: 1024, reasoning: { effort: 'low' } },
       { max_tokens: 1024, thinking: undefined },
       ['reasoning_effort'],
     ],
     [
-      'the one temperature beside it',
+      'the only allowed temperature',
       { temperature: 1, reasoning: { effort: 'low' } },
       { temperature: 1 },
       [],
     ],
     [
-      'no other temperature beside it',
+      'another temperature',
       { temperature: 0.5, reasoning: { effort: 'low' } },
       { temperature: undefined },
       ['temperature'],
     ],
-  ])('by a budget: %s', (_, fields, expected, lost) => {
+  ])('with a budget: %s', (_, fields, expected, lost) => {
     const { body, losses } = encode(fields, {}, BUDGET)
     for (const [key, value] of Object.entries(expected)) expect(body[key]).toEqual(value)
     expect(losses).toEqual(lost)
   })
 
-  test('a budget is not given where the last calls lost their thinking', () => {
+  test('no budget is sent if the last calls lost their thinking', () => {
     const turns = (...before: AssistantPart[]) => [
       text('Q'),
       assistant(...before, call('c')),
@@ -156,7 +156,7 @@ describe('thinking', () => {
     expect(withIt.body.thinking).toEqual({ type: 'enabled', budget_tokens: 1024 })
   })
 
-  test('only thinking that this vendor signed goes back to it', () => {
+  test('only thinking that this vendor signed is sent to it', () => {
     const { body, losses } = encode({
       turns: [
         text('Q'),

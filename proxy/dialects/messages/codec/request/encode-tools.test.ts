@@ -4,7 +4,7 @@ import type { ModelRequest, Tool, ToolChoice, Turn } from '../../../core/neutral
 import { assistant, call, encode, PARAMETERS, text } from './encode-testing.ts'
 
 describe('tools', () => {
-  test('schemas are those of objects', () => {
+  test('schemas always describe an object', () => {
     const { body } = encode({
       tools: [
         { type: 'function', name: 'a' },
@@ -19,7 +19,7 @@ describe('tools', () => {
     ])
   })
 
-  test('strict is dropped where schemas are not enforced', () => {
+  test('strict is dropped for upstreams that do not enforce schemas', () => {
     const { body, losses } = encode(
       { tools: [{ type: 'function', name: 'a', strict: true }] },
       { structuredOutput: false },
@@ -28,7 +28,7 @@ describe('tools', () => {
     expect(losses).toEqual(['tools.function.strict'])
   })
 
-  test('web search in the words of this vendor', () => {
+  test('web search has the format of this vendor', () => {
     const tools: Tool[] = [{ type: 'web-search', allowedDomains: ['a.b'], userLocation: { city: 'Rome' } }]
     expect(encode({ tools, toolChoice: { type: 'web-search' } }).body).toMatchObject({
       tools: [
@@ -74,14 +74,14 @@ describe('tools', () => {
       ['reasoning_effort'],
     ],
     ['an effort', { reasoning: { effort: 'high' } }, { reasoning: 'Adaptive' }, 'tool', []],
-  ])('a forced call with thinking by %s', (_, fields, features, type, lost) => {
+  ])('a forced call with thinking: %s', (_, fields, features, type, lost) => {
     const tools: Tool[] = [{ type: 'function', name: 't' }]
     const { body, losses } = encode({ tools, toolChoice: forced, ...fields }, features)
     expect(body.tool_choice).toMatchObject({ type })
     expect(losses).toEqual(lost)
   })
 
-  test('no choice without tools', () => {
+  test('no tool choice without tools', () => {
     const { body } = encode({ toolChoice: { type: 'auto' }, parallelToolCalls: false })
     expect(body).not.toHaveProperty('tool_choice')
     expect(body).not.toHaveProperty('tools')

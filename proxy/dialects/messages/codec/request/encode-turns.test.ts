@@ -9,7 +9,7 @@ describe('the order of messages', () => {
     return { system: body.system, messages: body.messages, losses }
   }
 
-  test('leading system turns are the prompt, whatever they were', () => {
+  test('leading system turns become the system prompt, whatever their form', () => {
     expect(messages([system('A', 'top'), system(''), system('B'), text('Q')])).toEqual({
       system: [block('A'), block('B')],
       messages: [{ role: 'user', content: [block('Q')] }],
@@ -17,7 +17,7 @@ describe('the order of messages', () => {
     })
   })
 
-  test('text of white space alone is none', () => {
+  test('text of white space alone is left out', () => {
     const answer = assistant({ type: 'text', text: '\n\n' }, call('1'))
     const result: Turn = { role: 'tool', results: [{ callId: '1', parts: [{ type: 'text', text: ' ' }] }] }
     expect(messages([system(' ', 'top'), text('Q'), text('\t'), answer, result])).toEqual({
@@ -41,7 +41,7 @@ describe('the order of messages', () => {
     expect(messages(turns, { prefill: true }).messages).toEqual(expected)
   })
 
-  test('later ones stay in place where the model takes them', () => {
+  test('later system turns stay in place if the model supports that', () => {
     const turns = [text('Q'), assistant({ type: 'text', text: 'X' }), text('Q2'), system('S')]
     expect(messages(turns, { systemTurns: true })).toMatchObject({
       messages: [{}, {}, { role: 'user' }, { role: 'system', content: [block('S')] }],
@@ -49,7 +49,7 @@ describe('the order of messages', () => {
     })
   })
 
-  test('and are marked user text elsewhere', () => {
+  test('later system turns become marked user text otherwise', () => {
     expect(messages([text('Q'), system('S'), text('Q2')], { systemTurns: false })).toEqual({
       system: undefined,
       messages: [{ role: 'user', content: [block('Q'), block('<system>\nS\n</system>'), block('Q2')] }],
@@ -57,7 +57,7 @@ describe('the order of messages', () => {
     })
   })
 
-  test('turns of one role are one message, results first', () => {
+  test('adjacent turns of one role become one message, results first', () => {
     const turns = [
       text('A'),
       text(''),
@@ -81,7 +81,7 @@ describe('the order of messages', () => {
     ])
   })
 
-  test('results come first, even after user text', () => {
+  test('results come first, even if user text precedes them', () => {
     const turns = [text('A'), assistant(call('c')), text('B'), result('c', 'R')]
     expect(messages(turns).messages).toMatchObject([
       {},
@@ -102,7 +102,7 @@ describe('the order of messages', () => {
   test.each([
     ['continues', true, 'X \n', [block('X')], []],
     ['is blank', true, ' \n', undefined, []],
-    ['is not taken', false, 'X', undefined, ['messages']],
+    ['is not supported', false, 'X', undefined, ['messages']],
   ])('a last assistant message that %s', (_, prefill, words, content, lost) => {
     const found = messages([text('Q'), assistant({ type: 'text', text: words })], { prefill })
     const last = content === undefined ? [] : [{ role: 'assistant', content }]
@@ -110,11 +110,11 @@ describe('the order of messages', () => {
     expect(found.losses).toEqual(lost)
   })
 
-  test('a call without its result cannot be the last', () => {
+  test('the last message cannot be a call without its result', () => {
     expect(messages([text('Q'), assistant(call('c'))], { prefill: true }).messages).toHaveLength(1)
   })
 
-  test('results with images are blocks, and errors are marked', () => {
+  test('results with images become blocks, and errors are marked', () => {
     const image = { type: 'image', source: { kind: 'url', url: 'https://x/y.png' } } as const
     const results = [{ callId: 'c', parts: [{ type: 'text', text: 'R' } as const, image], isError: true }]
     expect(messages([text('Q'), assistant(call('c', '')), { role: 'tool', results }]).messages).toMatchObject(

@@ -3,7 +3,7 @@ import { adaptSchema } from './json-schema.ts'
 
 const CLOSED = { additionalProperties: false }
 
-test('a schema within the language stays as it is', () => {
+test('a schema with supported keywords stays unchanged', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -55,7 +55,7 @@ test.each([
   [{ $defs: { a: { type: 'object' } } }, { $defs: { a: { type: 'object', ...CLOSED } } }],
   [{ allOf: [{ type: 'object' }] }, { allOf: [{ type: 'object', ...CLOSED }] }],
   [{ oneOf: [{ type: 'object' }, true] }, { anyOf: [{ type: 'object', ...CLOSED }, true] }],
-])('%j is closed', (schema, expected) => {
+])('%j gets closed', (schema, expected) => {
   expect(adaptSchema(schema)).toEqual({ schema: expected, changed: true })
 })
 
@@ -65,7 +65,7 @@ test.each([
     { type: 'object', properties: { a: { properties: {}, ...CLOSED } }, ...CLOSED },
   ],
   [{ type: 'string', $schema: 'x' }, { type: 'string' }],
-])('%j allows every answer that it allowed before', (schema, expected) => {
+])('%j still allows every answer', (schema, expected) => {
   expect(adaptSchema(schema)).toEqual({ schema: expected, changed: false })
 })
 

@@ -59,7 +59,7 @@ const LEGAL: Legal[] = [
   ['one tool', { tools: [TOOL], tool_choice: { type: 'tool', name: 't', new: 1 } }, ['tool_choice.new']],
   ['no tool', { tools: [TOOL], tool_choice: { type: 'none' } }, []],
   [
-    'a hosted tool forced',
+    'a forced hosted tool',
     { tools: [{ type: 'bash_20250124', name: 'bash' }], tool_choice: { type: 'tool', name: 'bash' } },
     [],
   ],
@@ -85,15 +85,15 @@ const LEGAL: Legal[] = [
     ['output_config.format.name'],
   ],
   [
-    'a schema by its old name',
+    'a schema in its old field',
     { output_format: { type: 'json_schema', schema: { type: 'object' } }, output_config: { effort: 'low' } },
     [],
   ],
   ['tiers', { service_tier: 'standard_only', metadata: { user_id: 'u', team: 1 } }, ['metadata.team']],
   ['speed with a tier', { service_tier: 'auto', speed: 'fast' }, []],
-  ['tiers of tomorrow', { service_tier: 'gold', speed: 'warp' }, ['service_tier', 'speed']],
+  ['unknown tiers', { service_tier: 'gold', speed: 'warp' }, ['service_tier', 'speed']],
   [
-    'what only this vendor has',
+    'fields that only this vendor has',
     {
       cache_control: { type: 'ephemeral' },
       context_management: { edits: [] },

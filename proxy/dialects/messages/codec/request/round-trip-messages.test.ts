@@ -38,7 +38,7 @@ const LEGAL: Legal[] = [
     [],
   ],
   [
-    'messages of one role side by side',
+    'adjacent messages of one role',
     {
       messages: [
         { role: 'user', content: 'A' },
@@ -61,7 +61,7 @@ const LEGAL: Legal[] = [
   ],
   ['an unknown field of a message', { messages: [{ role: 'user', content: 'A', tag: 1 }] }, ['messages.tag']],
   [
-    'text with all that belongs to it',
+    'text with all its fields',
     user({
       type: 'text',
       text: 'A',
@@ -71,7 +71,7 @@ const LEGAL: Legal[] = [
     ['messages.content.cache_control.scope', 'messages.content.citations'],
   ],
   [
-    'no mark',
+    'a null mark',
     user(
       { type: 'text', text: 'A', cache_control: null },
       { type: 'text', text: 'B', cache_control: { type: 'ephemeral', ttl: null } },

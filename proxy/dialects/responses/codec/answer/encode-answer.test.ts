@@ -396,11 +396,11 @@ describe('a search for tools', () => {
 
   test.each<[string, string, unknown]>([
     ['nothing', '', {}],
-    ['JSON that is cut', '{"query":"a', '{"query":"a'],
+    ['cut JSON', '{"query":"a', '{"query":"a'],
     ['a list', '[1]', '[1]'],
     ['half a character', '\ud800', '\ufffd'],
-    ['all that may nest', deep(16), JSON.parse(deep(16))],
-    ['more than that', deep(17), deep(17)],
+    ['the maximum depth', deep(16), JSON.parse(deep(16))],
+    ['a greater depth', deep(17), deep(17)],
   ])('arguments of %s', (_what, input, expected) => {
     expect(found(input)).toMatchObject([{ arguments: expected }])
   })

@@ -312,7 +312,7 @@ describe('losses in other dialects', () => {
       { max_tool_calls: 3, truncation: 'auto' },
       ['max_tool_calls', 'truncation'],
     ],
-    ['null is nothing', { max_tool_calls: null }, []],
+    ['a null', { max_tool_calls: null }, []],
     ['includes', { include: ['web_search_call.results'] }, ['include']],
     ['reasoning', { reasoning: { effort: 'low', context: 'all_turns' } }, ['reasoning.context']],
     ['both users', { user: 'a', safety_identifier: 'b' }, ['user']],

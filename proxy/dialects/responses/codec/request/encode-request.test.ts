@@ -142,9 +142,9 @@ describe('tools', () => {
 
 describe('scalars', () => {
   test.each<[string, Partial<ModelRequest>, Options, object, string[]]>([
-    ['the least output', { maxOutputTokens: 16 }, {}, { max_output_tokens: 16 }, []],
+    ['the minimum output', { maxOutputTokens: 16 }, {}, { max_output_tokens: 16 }, []],
     [
-      'less than the least output',
+      'less than the minimum output',
       { maxOutputTokens: 15 },
       {},
       { max_output_tokens: 16 },
@@ -183,7 +183,7 @@ describe('scalars', () => {
     ['verbosity', { verbosity: 'low' }, {}, { text: { verbosity: 'low' } }, []],
     ['JSON', { format: { type: 'json' } }, {}, { text: { format: { type: 'json_object' } } }, []],
     [
-      'what responses lacks',
+      'fields that responses lacks',
       { topK: 1, seed: 1, presencePenalty: 0 },
       {},
       {},

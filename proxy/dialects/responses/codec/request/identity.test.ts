@@ -142,7 +142,7 @@ const INPUTS: Record<string, unknown> = {
     { type: 'item_reference', id: 'msg_8' },
     { type: 'compaction', encrypted_content: 'x' },
   ],
-  'fields of tomorrow': [
+  'unknown fields': [
     user([{ type: 'input_text', text: 'a', glow: true }], { mood: 'new' }),
     assistant([output('b', { glow: 1 })], { mood: 'old' }),
     { type: 'function_call', call_id: 'c', name: 'f', arguments: '', async: true },
@@ -203,7 +203,7 @@ const FIELDS: Record<string, object> = {
   reasoning: { reasoning: { effort: null, summary: 'auto', context: 'all_turns' } },
   'old summary': { reasoning: { effort: 'high', generate_summary: 'concise' } },
   text: { text: { format: { type: 'text' }, verbosity: 'low' } },
-  'text with more': { text: { format: { type: 'json_object' }, glow: 1 } },
+  'text with unknown fields': { text: { format: { type: 'json_object' }, glow: 1 } },
   schema: {
     text: {
       format: { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: null, description: 'd' },
@@ -247,7 +247,7 @@ const FIELDS: Record<string, object> = {
   'a hosted choice': { tools: [{ type: 'web_search_preview' }], tool_choice: { type: 'web_search_preview' } },
   state: { previous_response_id: 'resp_1', prompt: { id: 'p' } },
   'a conversation': { conversation: { id: 'c' } },
-  'fields of tomorrow': {
+  'unknown fields': {
     glow: { a: [1] },
     client_metadata: { path: '/home' },
     stream: true,

@@ -44,7 +44,7 @@ describe('7.11 framing', () => {
     ['no spaces', (PARTIAL + COMPLETED).replaceAll('data: ', 'data:').replaceAll('event: ', 'event:')],
     ['no names', (PARTIAL + COMPLETED).replace(/^event.*\n/gm, '')],
     ['no final blank line', (PARTIAL + COMPLETED).trimEnd()],
-    ['more behind the end', `${PARTIAL}${COMPLETED}data: [DONE]\n\n`],
+    ['more after the end', `${PARTIAL}${COMPLETED}data: [DONE]\n\n`],
   ]
   it.each(spelled)('%s, byte by byte', (_name, text) => {
     const { observer, events } = streamed(text, 1)
