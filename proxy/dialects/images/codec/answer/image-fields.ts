@@ -4,6 +4,7 @@ import { GatewayError } from '../../../../errors.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import { imageType, parseDataUrl } from '../../../core/neutral/media.ts'
 import type { ImagePart, Making, Media } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 
 /** `shared`: the answer or event that says how its images were made. Undefined for an entry without an image. */
 export function readImage(entry: Fields, shared: Fields): ImagePart | undefined {
@@ -38,26 +39,17 @@ export function readMaking(entry: Fields, shared: Fields): Making {
   }
 }
 
-/** `b64_json` or `url`; empty for a file that only its vendor has. */
-export function writeSource(source: Media): Fields {
+/** With `b64_json` or `url`; with neither for a file that only its vendor has. */
+export function writeSource(source: Media, revised_prompt?: string): wire.AnswerImage {
   switch (source.kind) {
     case 'data':
-      return { b64_json: source.base64 }
+      return { b64_json: source.base64, revised_prompt }
     case 'text':
-      return { b64_json: Buffer.from(source.text).toString('base64') }
+      return { b64_json: Buffer.from(source.text).toString('base64'), revised_prompt }
     case 'url':
-      return { url: source.url }
+      return { url: source.url, revised_prompt }
     case 'id':
-      return {}
-  }
-}
-
-export function writeMaking({ size, quality, background, format }: Making): Fields {
-  return {
-    ...(background !== undefined && { background }),
-    ...(format !== undefined && { output_format: format }),
-    ...(quality !== undefined && { quality }),
-    ...(size !== undefined && { size }),
+      return { revised_prompt }
   }
 }
 
