@@ -1,24 +1,50 @@
 import { defineConfig } from 'vitest/config'
 import { PATIENCE_MS } from './tools/patience-ms.ts'
 
+/** Tests with modules that they replace, so no other test may share their process. */
+const MOCKING = [
+  'cli/command-line.test.ts',
+  'controller/source/folder/swapped.test.ts',
+  'proxy/outbound/checked.test.ts',
+  'proxy/server/overload.test.ts',
+]
+
+const shared = {
+  setupFiles: ['./tools/property-runs.ts', './tools/patience.ts'],
+  // Long enough for a machine that does other work as well.
+  testTimeout: 90_000,
+  hookTimeout: 90_000,
+  expect: { poll: { timeout: PATIENCE_MS } },
+}
+
 export default defineConfig({
   test: {
-    include: ['**/*.test.ts'],
-    exclude: [
-      '**/node_modules/**',
-      'dist/**',
-      '.run/**',
-      '.venv/**',
-      // Minutes of faults under traffic, with a machine to themselves: make test-all.
-      ...(process.env.CHAOS_ROUNDS === undefined ? ['test/chaos/**'] : []),
-    ],
-    globalSetup: ['./test/global/control-plane.ts'],
-    setupFiles: ['./tools/property-runs.ts', './tools/patience.ts'],
-    // Long enough for a machine that does other work as well.
-    testTimeout: 90_000,
-    hookTimeout: 90_000,
-    expect: { poll: { timeout: PATIENCE_MS } },
     // Many tests wait for other processes: one more than the usual cores keeps the machine busy.
     maxWorkers: 3,
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: 'rooms',
+          include: ['{kit,contract,store,controller,proxy,cli,tools}/**/*.test.ts'],
+          exclude: ['**/node_modules/**', ...MOCKING],
+          // Hundreds of short files, which would otherwise load the same modules again and again.
+          isolate: false,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'parts',
+          include: ['{admin,bench,examples,test}/**/*.test.ts', ...MOCKING],
+          exclude: [
+            '**/node_modules/**',
+            // Minutes of faults under traffic, with a machine to themselves: make test-all.
+            ...(process.env.CHAOS_ROUNDS === undefined ? ['test/chaos/**'] : []),
+          ],
+          globalSetup: ['./test/global/control-plane.ts'],
+        },
+      },
+    ],
   },
 })

@@ -11,6 +11,8 @@ import { GatewayError } from '../errors.ts'
 import { answerHeaders } from './answer-headers.ts'
 
 interface UpstreamCall {
+  /** Connected to the URL's host. */
+  socket: Duplex
   /** Checked by the address policy. */
   url: URL
   headers: Record<string, string>
@@ -31,7 +33,6 @@ const FLUSH_MS = 1_000
  * upstream_error, and cuts off a client that already has the headers. Always destroys the socket.
  */
 export async function exchange(
-  socket: Duplex,
   call: UpstreamCall,
   res: ServerResponse,
   signal: AbortSignal,
@@ -39,19 +40,18 @@ export async function exchange(
 ): Promise<void> {
   try {
     signal.throwIfAborted()
-    await unlessAborted(streamAnswer(socket, call, res, events), signal)
+    await unlessAborted(streamAnswer(call, res, events), signal)
   } catch (error) {
     if (!signal.aborted) await written(res)
     cutOff(res)
     throw error
   } finally {
-    socket.destroy()
+    call.socket.destroy()
   }
 }
 
 function streamAnswer(
-  socket: Duplex,
-  { url, headers, body }: UpstreamCall,
+  { socket, url, headers, body }: UpstreamCall,
   res: ServerResponse,
   events: ExchangeEvents,
 ): Promise<void> {

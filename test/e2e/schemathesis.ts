@@ -7,7 +7,7 @@ import { ROOT, startProgram } from '../harness/program.ts'
 import { python } from '../harness/script.ts'
 
 /** Generated cases per operation in the fuzzing phase; the other phases take theirs from the document. */
-export const EXAMPLES = Number(process.env.OPENAPI_EXAMPLES ?? 6)
+export const EXAMPLES = Number(process.env.OPENAPI_EXAMPLES ?? 4)
 
 const HERE = join(import.meta.dirname, 'python')
 const phase = z.looseObject({ accepted: z.int(), unreachable: z.int(), rejected: z.int() })

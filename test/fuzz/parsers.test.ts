@@ -13,8 +13,9 @@ import { sessionOf } from '../../proxy/affinity/session.ts'
 import { clientAddress } from '../../proxy/auth/client-address.ts'
 import { presentedKey } from '../../proxy/auth/credentials.ts'
 import { parseJsonObject } from '../../proxy/dialects/core/json/body.ts'
-import { parseArguments, parseWithInputs } from '../../proxy/dialects/core/json/exact.ts'
+import { parseArguments, withLongInputs } from '../../proxy/dialects/core/json/exact.ts'
 import { elementsOf } from '../../proxy/dialects/core/json/pieces.ts'
+import { isRecord, tryParse } from '../../proxy/dialects/core/json/value.ts'
 import type { JsonLimits } from '../../proxy/dialects/core/request.ts'
 import { eventEnd, sseEvents } from '../../proxy/dialects/core/sse/events.ts'
 import { EventSplitter, EventTooLarge } from '../../proxy/dialects/core/sse/splitter.ts'
@@ -113,7 +114,7 @@ describe('a request body', () => {
       const parsed = unlessRefused(() => api.parseRequest(given, LIMITS, headers), GatewayError)
       if (parsed === undefined) return
       expect(parsed.head.model).not.toBe('')
-      const sent = api.byteLane.splice(parsed, { model: 'other', askStreamUsage: false })
+      const sent = api.byteLane.splice(parsed, { model: 'other', addStreamUsage: false })
       expect(JSON.parse(sent.toString()).model).toBe('other')
     })
   })
@@ -151,7 +152,8 @@ test('splits a JSON array into its elements', () => {
 test('tool arguments', () => {
   forAll(text, (given) => {
     parseArguments(given)
-    parseWithInputs(given)
+    const value = tryParse(given)
+    if (isRecord(value)) withLongInputs(value, () => given)
   })
 })
 

@@ -5,7 +5,7 @@ import { openaiWordings } from '../openai/error-wordings.ts'
 import { openaiTools } from '../openai/tools.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { fromStream } from './byte-lane/from-stream.ts'
-import { splice } from './byte-lane/splice.ts'
+import { type SplicePoints, splice } from './byte-lane/splice.ts'
 import { openState } from './byte-lane/state.ts'
 import { ChatStreamObserver } from './byte-lane/stream.ts'
 import { carryBesideCalls, restoreToCalls } from './call-state.ts'
@@ -14,7 +14,7 @@ import { errorEvent } from './error.ts'
 import { lossNames } from './loss-names.ts'
 import { parseRequest } from './request.ts'
 
-export const chat: Dialect = {
+export const chat: Dialect<SplicePoints> = {
   name: 'chat',
   upstreamPath: () => '/chat/completions',
   parseRequest,

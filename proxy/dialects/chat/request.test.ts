@@ -233,9 +233,9 @@ describe('input size', () => {
 })
 
 describe('splice', () => {
-  const edit = (body: string, askStreamUsage: boolean, model = 'up/m"1') =>
+  const edit = (body: string, addStreamUsage: boolean, model = 'up/m"1') =>
     chat.byteLane
-      .splice(chat.parseRequest(Buffer.from(body), LIMITS, {}), { model, askStreamUsage })
+      .splice(chat.parseRequest(Buffer.from(body), LIMITS, {}), { model, addStreamUsage })
       .toString()
   const messages = '"messages":[{"role":"user","content":"é"}]'
 
@@ -247,14 +247,14 @@ describe('splice', () => {
 
   test('a copy of a request is spliced like the request', () => {
     const request = parse({ x: 1, model: 'a', messages: [USER], stream: true, stream_options: {} })
-    const edits = { model: 'b', askStreamUsage: true }
+    const edits = { model: 'b', addStreamUsage: true }
     expect(chat.byteLane.splice({ ...request }, edits)).toEqual(chat.byteLane.splice(request, edits))
   })
 
   test('without changes it returns the body itself', () => {
-    const unchanged = (fields: object, askStreamUsage: boolean) => {
+    const unchanged = (fields: object, addStreamUsage: boolean) => {
       const request = parse({ model: 'a', messages: [USER], ...fields })
-      return chat.byteLane.splice(request, { model: 'a', askStreamUsage }) === request.body
+      return chat.byteLane.splice(request, { model: 'a', addStreamUsage }) === request.body
     }
     const asking = { stream: true, stream_options: { x: { include_usage: false }, include_usage: true } }
     expect(unchanged({}, true)).toBe(true)

@@ -1,6 +1,6 @@
 /** Reads chat completion requests: checks the required fields, and reads those for routing and holds. */
 
-import { parseJsonObject } from '../core/json/body.ts'
+import { BodyValue, parseJsonObject } from '../core/json/body.ts'
 import {
   isBoolean,
   isOutputLimit,
@@ -14,7 +14,7 @@ import {
 import { isRecord } from '../core/json/value.ts'
 import { weighInput } from '../core/json/weigh.ts'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../core/request.ts'
-import { noteSplicePoints } from './byte-lane/splice.ts'
+import { type SplicePoints, splicePoints } from './byte-lane/splice.ts'
 import { INPUT_FIELDS } from './input.ts'
 
 /** Top-level keys that the gateway acts on. */
@@ -43,7 +43,7 @@ export const INSTEAD_OF_CONTENT = [
 ]
 
 /** Checks the fields that the gateway reads, and leaves the rest to the upstream. Throws GatewayError naming the field. */
-export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
+export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest<SplicePoints> {
   const parsed = parseJsonObject(body, limits, READ_KEYS)
   const { value } = parsed
   const model = readModel(value.model)
@@ -73,9 +73,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
     wantsStreamUsage: includeUsage,
     input: weighInput(parsed, INPUT_FIELDS),
   }
-  const request = { head, body, headers: {} }
-  noteSplicePoints(request, parsed.members)
-  return request
+  return { head, body, value: new BodyValue(body, value), headers: {}, own: splicePoints(parsed.members) }
 }
 
 function checkMessages(messages: unknown): void {

@@ -13,7 +13,7 @@ export interface RequestEdits {
   /** Upstream model name. */
   model: string
   /** Request usage in the stream, where the dialect reports it only on request. */
-  askStreamUsage: boolean
+  addStreamUsage: boolean
   /** Further cuts in the body, which do not overlap these edits. */
   cuts?: readonly Cut[]
 }
@@ -59,29 +59,29 @@ export interface StreamObserver {
 }
 
 /** Passes requests and answers between a client and an upstream of the same dialect. */
-export interface ByteLane {
+export interface ByteLane<Own = unknown> {
   /** The request's bytes with the edits spliced in. */
-  splice(request: ParsedRequest, edits: RequestEdits): Buffer
+  splice(request: ParsedRequest<Own>, edits: RequestEdits): Buffer
   /**
    * Opens the vendor state that the gateway sealed: restores state of this dialect's upstreams, and removes any other
    * together with the item that carries it. Absent: requests carry none. Throws GatewayError invalid_request for an
    * unusable envelope whose removal would change the meaning of the request.
    */
-  openState?(request: ParsedRequest, access: StateAccess): Change[]
+  openState?(request: ParsedRequest<Own>, access: StateAccess): Change[]
   /**
    * The body that makes an upstream of this dialect do a task that it does not offer (see Emulation). `changes` are those
    * of openState.
    */
-  emulate?(request: ParsedRequest, model: string, changes: readonly Change[]): Buffer
+  emulate?(request: ParsedRequest<Own>, model: string, changes: readonly Change[]): Buffer
   /** Keys that lead to the model's name in a whole answer and in the data of an event. Absent: answers do not name it. */
   readonly modelAt?: { answer: readonly string[]; event: readonly string[] }
   /** Headers for the upstream besides the channel's, names in lower case. */
-  upstreamHeaders(request: ParsedRequest): Record<string, string>
+  upstreamHeaders(request: ParsedRequest<Own>): Record<string, string>
   /**
    * Reads a whole answer with status 200. An error body, or one that is not an answer, is a failure. With `asStream` the
    * answer becomes a stream, because some upstreams ignore `stream: true`.
    */
-  readAnswer(body: Buffer, request: ParsedRequest, asStream: boolean): Answer | UpstreamFailure
+  readAnswer(body: Buffer, request: ParsedRequest<Own>, asStream: boolean): Answer | UpstreamFailure
   /**
    * The whole answer in the events of a finished stream, because some upstreams send unrequested streams. Absent: such a
    * stream is a failure.
@@ -92,7 +92,7 @@ export interface ByteLane {
    * withheld from a client that did not. `finishReason` (default true): the channel's feature.
    */
   observe(
-    request: ParsedRequest,
+    request: ParsedRequest<Own>,
     maxEventBytes: number,
     addedUsage: boolean,
     finishReason?: boolean,

@@ -40,21 +40,25 @@ export interface AnswerTap {
 }
 
 /** A dialect whose answers can be continued by their id. All texts are JSON of that dialect. */
-export interface Chains {
-  position(request: ParsedRequest): ChainPosition
+export interface Chains<Own = unknown> {
+  position(request: ParsedRequest<Own>): ChainPosition
   /** Items that the request adds to its conversation: JSON texts, as a client sends them. */
-  input(request: ParsedRequest): string[]
+  input(request: ParsedRequest<Own>): string[]
   /** Exchanges, the oldest first, as one list of items. An answered compaction replaces everything before it. */
   history(exchanges: readonly { input: string[]; output: string[] }[]): string[]
   /** The request with the whole conversation as its input, and without the reference to it. */
-  expand(request: ParsedRequest, history: readonly string[], limits: JsonLimits): ParsedRequest
+  expand(request: ParsedRequest<Own>, history: readonly string[], limits: JsonLimits): ParsedRequest<Own>
   /** Id of the response that has the item, if the gateway made both ids. */
   responseOf(reference: string): string | undefined
   /** Items of a response (JSON text) by their ids, as a client sends them back. */
   itemsOf(response: string): ReadonlyMap<string, string>
   /** The request with these items instead of the references to them. */
-  resolve(request: ParsedRequest, items: ReadonlyMap<string, string>, limits: JsonLimits): ParsedRequest
-  tap(request: ParsedRequest): AnswerTap
+  resolve(
+    request: ParsedRequest<Own>,
+    items: ReadonlyMap<string, string>,
+    limits: JsonLimits,
+  ): ParsedRequest<Own>
+  tap(request: ParsedRequest<Own>): AnswerTap
   /** The events of an empty answer to a request that only prepares a conversation. `id` is ClientView's. */
-  warmUp(request: ParsedRequest, id: string, created: number): Buffer
+  warmUp(request: ParsedRequest<Own>, id: string, created: number): Buffer
 }

@@ -2,6 +2,7 @@
 import type { ApiName } from '../../../contract/endpoints.ts'
 import type { Features } from '../../../contract/profiles.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
+import type { Fields } from './json/value.ts'
 import type { Losses } from './neutral/losses.ts'
 import type { Envelopes, ModelAnswer, ModelRequest, StreamPart } from './neutral/types.ts'
 import type { ParsedRequest } from './request.ts'
@@ -47,8 +48,10 @@ interface Form {
 /** The client of an answer, and its request. */
 export interface ClientView {
   request: ModelRequest
-  /** The same request as the client sent it: some dialects repeat its fields in the answer. */
+  /** The same request as the client sent it. */
   parsed: ParsedRequest
+  /** Of ClientCodec.echo. */
+  echo?: Fields
   /** Random letters and digits, from which all ids of the answer are made: `chatcmpl-<x>`, `resp_<x>`, `msg_<x>`. */
   id: string
   /** Seconds since the epoch. */
@@ -94,12 +97,14 @@ export interface StreamEncoder {
 }
 
 /** The client's side of a conversion: decodes requests, encodes answers. */
-export interface ClientCodec {
+export interface ClientCodec<Own = unknown> {
   /**
    * Throws GatewayError naming the field: invalid_request for a malformed one, unsupported_parameter for one that only
    * this dialect can express.
    */
-  decodeRequest(request: ParsedRequest, envelopes: Envelopes): ModelRequest
+  decodeRequest(request: ParsedRequest<Own>, envelopes: Envelopes): ModelRequest
+  /** Fields of the request that answers repeat. Absent: they repeat none. */
+  echo?(request: ParsedRequest<Own>): Fields
   /**
    * Throws GatewayError for a request that only an upstream of this dialect can serve: it names stored state or
    * containers. Called before a request is encoded into another dialect.
@@ -133,4 +138,4 @@ export interface UpstreamCodec {
 }
 
 /** Converts between a dialect and the neutral form. A codec changes none of its arguments. */
-export interface Codec extends ClientCodec, UpstreamCodec {}
+export interface Codec<Own = unknown> extends ClientCodec<Own>, UpstreamCodec {}

@@ -15,28 +15,33 @@ import type { LossNames } from './neutral/losses.ts'
 import type { ModelRequest, PartFilter } from './neutral/types.ts'
 import type { FormLimits, JsonLimits, ParsedRequest, ParsedUpload } from './request.ts'
 
-/** The API of an endpoint. */
-export interface ClientApi {
+/** The API of an endpoint. `Own`: facts that its parsed requests carry for its own functions. */
+export interface ClientApi<Own = unknown> {
   readonly name: string
   /**
    * Checks the required fields and reads the head. Throws GatewayError (invalid_request, unsupported_parameter) naming
    * the field. `url`: of the request, for dialects that name the model in it.
    */
-  parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders, url?: string): ParsedRequest
+  parseRequest(
+    body: Buffer,
+    limits: JsonLimits,
+    headers: IncomingHttpHeaders,
+    url?: string,
+  ): ParsedRequest<Own>
   /** Content types of requests besides JSON. */
   readonly forms?: readonly string[]
   /** Like parseRequest, for a form that is too large for memory; `prefix` is its beginning. Absent: no such forms. */
-  parseUpload?(prefix: Buffer, limits: FormLimits, headers: IncomingHttpHeaders): ParsedUpload
+  parseUpload?(prefix: Buffer, limits: FormLimits, headers: IncomingHttpHeaders): ParsedUpload<Own>
   /** The path below a channel's base URL, with a query where the dialect has one. `model`: the upstream's name for it. */
   upstreamPath(model: string, stream: boolean): string
-  readonly byteLane: ByteLane
+  readonly byteLane: ByteLane<Own>
   /** Absent: its requests are never converted. */
-  readonly codec?: ClientCodec
-  readonly chains?: Chains
+  readonly codec?: ClientCodec<Own>
+  readonly chains?: Chains<Own>
   /** Its names for typed fields. */
   readonly lossNames: LossNames
   /** The gateway's own answer if the upstream has no such endpoint; `inputTokens` is an estimate. */
-  estimate?(request: ParsedRequest, inputTokens: number): object
+  estimate?(request: ParsedRequest<Own>, inputTokens: number): object
   /** The error body of this API. */
   errorBody(error: GatewayError, requestId: string): object
   /** The event that ends a stream with an error before its first event. */
@@ -72,9 +77,9 @@ interface ConversationRules {
 }
 
 /** An API that the hub converts from and to. */
-export interface Dialect extends ClientApi {
+export interface Dialect<Own = unknown> extends ClientApi<Own> {
   readonly name: ApiName
-  readonly codec: Codec
+  readonly codec: Codec<Own>
   /** Kinds of vendor state that its upstreams send (see Carrier). */
   readonly carriers: readonly string[]
   /** How its vendors word their errors. */

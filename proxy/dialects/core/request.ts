@@ -1,5 +1,6 @@
 /** A client's request as its dialect parses it, and the bounds on its body. */
 import type { InputSize } from '../../../contract/sizes.ts'
+import type { BodyValue } from './json/body.ts'
 
 /** The fields of a request that the gateway needs to route it and to hold money for it. */
 export interface RequestHead {
@@ -43,15 +44,19 @@ export interface FormLimits {
   maxFieldBytes: number
 }
 
-/** A request body that passed the checks of its dialect. */
-export interface ParsedRequest {
+/** A request body that passed the checks of its dialect. `Own`: see `own`. */
+export interface ParsedRequest<Own = unknown> {
   head: RequestHead
   /** The bytes that the client sent; never changed. */
   body: Buffer
+  /** The body as JSON; absent for a form. */
+  value?: BodyValue
+  /** Facts that the dialect found in the body. Only functions of the same descriptor can read them. */
+  own: Own
   /** Of the body; absent: application/json. */
   contentType?: string
   /** The body is only the beginning of the request: see ParsedUpload. */
-  goesOn?: true
+  isUpload?: true
   /** The client requests a compacted conversation, which not every upstream of its API can make. */
   compacts?: true
   /** Client headers that mean something in the dialect, such as a version; names in lower case. */
@@ -59,8 +64,8 @@ export interface ParsedRequest {
 }
 
 /** A request that is too large to hold in memory. */
-export interface ParsedUpload {
-  request: ParsedRequest
+export interface ParsedUpload<Own = unknown> {
+  request: ParsedRequest<Own>
   /** Received bytes to send after the spliced body. */
   first: Buffer[]
   rest: BodyRest

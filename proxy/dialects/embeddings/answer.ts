@@ -9,18 +9,18 @@ import { readFailure } from '../core/errors/read.ts'
 import { type Fields, isRecord, tryParse } from '../core/json/value.ts'
 import { count } from '../core/neutral/token-count.ts'
 import type { ParsedRequest } from '../core/request.ts'
-import { type Wanted, wantedOf } from './request.ts'
+import type { EmbeddingsOwn, Wanted } from './request.ts'
 import { decode, encode, exactly, isEncoded, isNumbers } from './vectors.ts'
 
 type Vector = number[] | string
 
 /** An inconsistent answer is a failure, because a vector of another input is worse than none. */
-export function readAnswer(body: Buffer, request: ParsedRequest): Answer | UpstreamFailure {
+export function readAnswer(body: Buffer, request: ParsedRequest<EmbeddingsOwn>): Answer | UpstreamFailure {
   const value = tryParse(body.toString('utf8'))
   if (isRecord(value) && value.error)
     return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
   if (!isRecord(value) || !Array.isArray(value.data)) return failure('no_answer')
-  const wanted = wantedOf(request)
+  const { wanted } = request.own
   const given = value.data.filter(isRecord)
   if (value.data.length !== wanted.count || given.length !== wanted.count) return failure('wrong_count')
   const entries = inOrder(given)

@@ -3,9 +3,9 @@ import type { ClientApi } from '../core/dialect.ts'
 import { splice } from '../core/json/model-splice.ts'
 import { openaiErrorBody } from '../openai/error.ts'
 import { readAnswer } from './answer.ts'
-import { parseRequest } from './request.ts'
+import { type EmbeddingsOwn, parseRequest } from './request.ts'
 
-export const embeddings: ClientApi = {
+export const embeddings: ClientApi<EmbeddingsOwn> = {
   name: 'embeddings',
   upstreamPath: () => '/embeddings',
   parseRequest,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { splice } from '../core/json/model-splice.ts'
-import { parseRequest, wantedOf } from './request.ts'
+import { parseRequest } from './request.ts'
 
 const LIMITS = { maxDepth: 64, maxKeys: 1000 }
 const PLAIN = { model: 'm', input: 'Grüße' }
@@ -58,8 +58,7 @@ describe('the required answer', () => {
     [{ output_dtype: null }, { count: 1, encoding: 'float', ownNumbers: false }],
   ])('%j', (fields, wanted) => {
     const request = parse({ ...PLAIN, ...fields })
-    expect(wantedOf(request)).toEqual(wanted)
-    expect(wantedOf({ ...request })).toEqual(wanted)
+    expect(request.own.wanted).toEqual(wanted)
   })
 })
 
@@ -112,13 +111,13 @@ describe('refused', () => {
 })
 
 test('2048 inputs are allowed, and more tokens in one input', () => {
-  expect(wantedOf(parse({ model: 'm', input: Array(2048).fill('a') })).count).toBe(2048)
+  expect(parse({ model: 'm', input: Array(2048).fill('a') }).own.wanted.count).toBe(2048)
   expect(parse({ model: 'm', input: Array(9000).fill(1) }).head.input.tokens).toBe(9000)
 })
 
 test('splicing changes only the model and keeps unknown fields', () => {
   const request = parse('{ "input_type":"query", "model" : "m",\n"input":["a"],"x":1e2 }')
-  expect(splice(request, { model: 'text-9', askStreamUsage: false }).toString()).toBe(
+  expect(splice(request, { model: 'text-9', addStreamUsage: false }).toString()).toBe(
     '{ "input_type":"query", "model" : "text-9",\n"input":["a"],"x":1e2 }',
   )
 })

@@ -1,9 +1,9 @@
 /** Reads embeddings requests. It checks the fields that the gateway uses; the upstream checks the others. */
 import { GatewayError } from '../../errors.ts'
-import { parseJsonObject } from '../core/json/body.ts'
+import { BodyValue, parseJsonObject } from '../core/json/body.ts'
 import { listAt, stringAt } from '../core/json/checks.ts'
 import { isBoolean, isPositiveInteger, readModel, readOptional, refusal } from '../core/json/fields.ts'
-import { noteMembers } from '../core/json/model-splice.ts'
+import { type ModelSpan, modelSpan } from '../core/json/model-splice.ts'
 import type { Fields } from '../core/json/value.ts'
 import { type InputFields, weighInput } from '../core/json/weigh.ts'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../core/request.ts'
@@ -17,6 +17,10 @@ export interface Wanted {
   encoding: Encoding
   /** The client requests another type than float32, which only it and the upstream understand. */
   ownNumbers: boolean
+}
+
+export interface EmbeddingsOwn extends ModelSpan {
+  wanted: Wanted
 }
 
 /** Fields of some upstreams that choose the type of numbers or their byte order. */
@@ -40,11 +44,8 @@ const INPUT_FIELDS: InputFields = {
   weighWhole: () => false,
 }
 
-/** Avoids parsing a request again for its answer. */
-const WANTED = new WeakMap<ParsedRequest, Wanted>()
-
 /** Throws GatewayError naming the field. The upstream checks whether a text is empty or too long. */
-export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
+export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest<EmbeddingsOwn> {
   const parsed = parseJsonObject(body, limits, READ_KEYS)
   const { value } = parsed
   const model = readModel(value.model)
@@ -69,15 +70,8 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
     wantsStreamUsage: false,
     input: { ...weighInput(parsed, INPUT_FIELDS), ...(tokens !== undefined && { tokens }) },
   }
-  const request: ParsedRequest = { head, body, headers: {} }
-  noteMembers(request, parsed.members)
-  WANTED.set(request, wantedBy(value))
-  return request
-}
-
-/** `request` must come from parseRequest(). */
-export function wantedOf(request: ParsedRequest): Wanted {
-  return WANTED.get(request) ?? wantedBy(JSON.parse(request.body.toString('utf8')))
+  const own = { ...modelSpan(parsed.members), wanted: wantedBy(value) }
+  return { head, body, value: new BodyValue(body, value), headers: {}, own }
 }
 
 function wantedBy(value: Fields): Wanted {

@@ -9,29 +9,24 @@ import { type Part, parseForm } from './form/parse.ts'
 import { type Field, writeForm } from './form/write.ts'
 import { readHead } from './head.ts'
 import { checkImage, typeOfBytes } from './image-type.ts'
-
-/** The parts of a form, and the boundary under which it is sent. */
-interface EditForm {
-  parts: Part[]
-  boundary: string
-}
-
-const FORMS = new WeakMap<Buffer, EditForm>()
+import type { EditForm } from './own.ts'
 
 /** Throws GatewayError naming the field. */
-export function parseEditForm(body: Buffer, contentType: string, limits: FormLimits): ParsedRequest {
+export function parseEditForm(
+  body: Buffer,
+  contentType: string,
+  limits: FormLimits,
+): ParsedRequest<EditForm> {
   const parts = parseForm(body, readBoundary(contentType), limits.maxParts)
   const images = checkFields(parts, body, limits)
   const boundary = newBoundary()
-  const form = { parts, boundary }
-  FORMS.set(body, form)
-  const head = readHead(textsOf(body), images)
-  return { head, body, contentType: multipartType(boundary), headers: {} }
+  const own: EditForm = { kind: 'form', parts, boundary }
+  const head = readHead(textsOf(body, own), images)
+  return { head, body, contentType: multipartType(boundary), headers: {}, own }
 }
 
 /** The form with its new boundary and another model. Copies files once. */
-export function spliceForm({ body }: ParsedRequest, model: string): Buffer {
-  const { parts, boundary } = formOf(body)
+export function spliceForm(body: Buffer, { parts, boundary }: EditForm, model: string): Buffer {
   const fields = parts.map(({ start, end, ...head }): Field => {
     return { ...head, content: head.name === 'model' ? model : body.subarray(start, end) }
   })
@@ -39,26 +34,23 @@ export function spliceForm({ body }: ParsedRequest, model: string): Buffer {
 }
 
 /** The texts by name, with numbers and booleans converted; the last one of a repeated name. */
-export function textsOf(body: Buffer): Fields {
-  const texts = formOf(body).parts.filter((part) => !isFile(part))
+export function textsOf(body: Buffer, { parts }: EditForm): Fields {
+  const texts = parts.filter((part) => !isFile(part))
   return Object.fromEntries(
     texts.map(({ name, start, end }) => [name, readText(name, body.toString('utf8', start, end))]),
   )
 }
 
 /** The images to edit, the mask, and the names of other files. */
-export function filesOf(body: Buffer): { images: Buffer[]; mask?: Buffer; others: string[] } {
-  const files = formOf(body).parts.filter(isFile)
+export function filesOf(
+  body: Buffer,
+  { parts }: EditForm,
+): { images: Buffer[]; mask?: Buffer; others: string[] } {
+  const files = parts.filter(isFile)
   const bytes = ({ start, end }: Part) => body.subarray(start, end)
   const mask = files.find(({ name }) => name === 'mask')
   const others = files.filter((part) => !isSourceImage(part) && part !== mask).map(({ name }) => name)
   return { images: files.filter(isSourceImage).map(bytes), ...(mask && { mask: bytes(mask) }), others }
-}
-
-function formOf(body: Buffer): EditForm {
-  const form = FORMS.get(body)
-  if (form === undefined) throw new TypeError('the request is not a form')
-  return form
 }
 
 /** Returns the number of images to edit. */

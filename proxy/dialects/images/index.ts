@@ -10,10 +10,11 @@ import { imagesCodec } from './codec/index.ts'
 import { type EventFamily, errorText } from './events.ts'
 import { MULTIPART } from './form/boundary.ts'
 import { lossNames } from './loss-names.ts'
+import type { ImagesOwn } from './own.ts'
 import { parseEdit, parseGeneration, parseUpload, spliceRequest } from './request.ts'
 
 /** `/images/generations`. The hub converts other dialects to this endpoint. */
-export const images: Dialect = {
+export const images: Dialect<ImagesOwn> = {
   name: 'images',
   upstreamPath: () => '/images/generations',
   parseRequest: parseGeneration,
@@ -28,7 +29,7 @@ export const images: Dialect = {
 }
 
 /** `/images/edits`: the request contains images, as files of a form or as URLs. */
-export const imageEdits: Dialect = {
+export const imageEdits: Dialect<ImagesOwn> = {
   ...images,
   upstreamPath: () => '/images/edits',
   parseRequest: parseEdit,
@@ -38,7 +39,7 @@ export const imageEdits: Dialect = {
   codec: imagesCodec('image_edit'),
 }
 
-function byteLane(events: EventFamily): ByteLane {
+function byteLane(events: EventFamily): ByteLane<ImagesOwn> {
   return {
     splice: spliceRequest,
     upstreamHeaders: () => ({}),

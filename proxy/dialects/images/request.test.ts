@@ -21,7 +21,7 @@ import {
 } from './testing.ts'
 
 const INPUT = { audioBytes: 0, fileBytes: 0, tools: 0 }
-const EDITS = { model: 'up', askStreamUsage: false }
+const EDITS = { model: 'up', addStreamUsage: false }
 const url = (bytes: Buffer, type = 'image/png') => `data:${type};base64,${bytes.toString('base64')}`
 
 describe('generations', () => {

@@ -2,9 +2,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../../errors.ts'
 import type { RequestEdits } from '../core/byte-lane.ts'
-import { parseJsonObject } from '../core/json/body.ts'
+import { BodyValue, type JsonObject, parseJsonObject } from '../core/json/body.ts'
 import { refusal } from '../core/json/fields.ts'
-import { noteMembers, splice } from '../core/json/model-splice.ts'
+import { modelSpan, splice } from '../core/json/model-splice.ts'
 import { isRecord } from '../core/json/value.ts'
 import { decodedLength } from '../core/json/weigh.ts'
 import type { FormLimits, JsonLimits, ParsedRequest, ParsedUpload } from '../core/request.ts'
@@ -13,6 +13,7 @@ import { tooManyBytes } from './fields.ts'
 import { isMultipart } from './form/boundary.ts'
 import { READ_FIELDS, readHead } from './head.ts'
 import { checkImage, MAX_IMAGE_BYTES, MAX_IMAGES, typeOf } from './image-type.ts'
+import type { ImagesOwn } from './own.ts'
 import { parseEditUpload, spliceBeginning } from './upload/upload.ts'
 
 const GENERATION_KEYS: ReadonlySet<string> = new Set(READ_FIELDS)
@@ -21,26 +22,32 @@ const EDIT_KEYS: ReadonlySet<string> = new Set([...READ_FIELDS, 'images', 'mask'
 const MAX_URL_HEADER = 1024
 
 /** Reads a request to `/images/generations`. Throws GatewayError naming the field. */
-export function parseGeneration(body: Buffer, limits: JsonLimits): ParsedRequest {
-  const { value, members } = parseJsonObject(body, limits, GENERATION_KEYS)
-  const request: ParsedRequest = { head: readHead(value, 0), body, headers: {} }
-  noteMembers(request, members)
-  return request
+export function parseGeneration(body: Buffer, limits: JsonLimits): ParsedRequest<ImagesOwn> {
+  return parsedJson(body, parseJsonObject(body, limits, GENERATION_KEYS), 0)
 }
 
 /** Reads a request to `/images/edits`: a form, or JSON with images as URLs. Throws GatewayError naming the field. */
-export function parseEdit(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest {
+export function parseEdit(
+  body: Buffer,
+  limits: JsonLimits,
+  headers: IncomingHttpHeaders,
+): ParsedRequest<ImagesOwn> {
   const contentType = headers['content-type']
   if (isMultipart(contentType)) {
     if (limits.form === undefined) throw new GatewayError('unsupported_media_type', 'The body must be JSON.')
     return parseEditForm(body, contentType, limits.form)
   }
-  const { value, members } = parseJsonObject(body, limits, EDIT_KEYS)
+  const parsed = parseJsonObject(body, limits, EDIT_KEYS)
+  const { value } = parsed
   const images = checkImageList(value.images)
   if (value.mask !== undefined && value.mask !== null) checkImageField(value.mask, 'mask')
-  const request: ParsedRequest = { head: readHead(value, images), body, headers: {} }
-  noteMembers(request, members)
-  return request
+  return parsedJson(body, parsed, images)
+}
+
+function parsedJson(body: Buffer, { value, members }: JsonObject, images: number): ParsedRequest<ImagesOwn> {
+  const head = readHead(value, images)
+  const own: ImagesOwn = { kind: 'json', ...modelSpan(members) }
+  return { head, body, value: new BodyValue(body, value), headers: {}, own }
 }
 
 /** Reads a form for `/images/edits` that is too large for memory. Throws GatewayError naming the field. */
@@ -48,16 +55,23 @@ export function parseUpload(
   prefix: Buffer,
   limits: FormLimits,
   { 'content-type': type }: IncomingHttpHeaders,
-): ParsedUpload {
+): ParsedUpload<ImagesOwn> {
   if (!isMultipart(type))
     throw new GatewayError('unsupported_media_type', 'Only a multipart form may be this large.')
   return parseEditUpload(prefix, type, limits)
 }
 
 /** The request with another model. Forms always get a new boundary. */
-export function spliceRequest(request: ParsedRequest, edits: RequestEdits): Buffer {
-  if (request.contentType === undefined) return splice(request, edits)
-  return request.goesOn ? spliceBeginning(request, edits.model) : spliceForm(request, edits.model)
+export function spliceRequest(request: ParsedRequest<ImagesOwn>, edits: RequestEdits): Buffer {
+  const { own } = request
+  switch (own.kind) {
+    case 'json':
+      return splice({ ...request, own }, edits)
+    case 'form':
+      return spliceForm(request.body, own, edits.model)
+    case 'upload':
+      return spliceBeginning(own, edits.model)
+  }
 }
 
 /** Returns the number of images. */

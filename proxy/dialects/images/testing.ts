@@ -5,6 +5,7 @@ import type { ParsedRequest } from '../core/request.ts'
 import { noLosses } from '../testing.ts'
 import { writeForm } from './form/write.ts'
 import { imageEdits, images } from './index.ts'
+import type { ImagesOwn } from './own.ts'
 
 export const FORM_LIMITS = {
   maxParts: 80,
@@ -33,16 +34,16 @@ export function formBody(entries: readonly FormEntry[], boundary = BOUNDARY): Bu
   return writeForm(fields, boundary)
 }
 
-export function generation(body: object): ParsedRequest {
+export function generation(body: object): ParsedRequest<ImagesOwn> {
   return images.parseRequest(Buffer.from(JSON.stringify(body)), LIMITS, {})
 }
 
-export function edit(body: object): ParsedRequest {
+export function edit(body: object): ParsedRequest<ImagesOwn> {
   const headers = { 'content-type': 'application/json' }
   return imageEdits.parseRequest(Buffer.from(JSON.stringify(body)), LIMITS, headers)
 }
 
-export function editForm(entries: readonly FormEntry[]): ParsedRequest {
+export function editForm(entries: readonly FormEntry[]): ParsedRequest<ImagesOwn> {
   return imageEdits.parseRequest(formBody(entries), LIMITS, { 'content-type': MULTIPART })
 }
 

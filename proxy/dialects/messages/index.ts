@@ -1,6 +1,6 @@
 /** The messages dialect: https://docs.anthropic.com/en/api/messages */
 import type { Dialect } from '../core/dialect.ts'
-import { splice } from '../core/json/model-splice.ts'
+import { type ModelSpan, splice } from '../core/json/model-splice.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { fromStream } from './byte-lane/from-stream.ts'
 import { upstreamHeaders } from './byte-lane/headers.ts'
@@ -13,7 +13,7 @@ import { lossNames } from './loss-names.ts'
 import { parseRequest } from './request.ts'
 import { versionHeaders } from './version.ts'
 
-export const messages: Dialect = {
+export const messages: Dialect<ModelSpan> = {
   name: 'messages',
   upstreamPath: () => '/messages',
   parseRequest,

@@ -125,7 +125,7 @@ describe('towards an upstream of the same dialect', () => {
     const text =
       '{ "max_tokens" : 1e0,"model":"m" , "messages":[{"role":"user","content":"\\u0041","new":1}]}'
     const request = parse(text)
-    const edits = { model: 'a"b', askStreamUsage: true }
+    const edits = { model: 'a"b', addStreamUsage: true }
     expect(splice(request, edits).toString()).toBe(text.replace('"m"', '"a\\"b"'))
     expect(splice({ ...request }, edits).toString()).toBe(text.replace('"m"', '"a\\"b"'))
     expect(splice(request, { ...edits, model: 'm' })).toBe(request.body)

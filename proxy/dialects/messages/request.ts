@@ -1,8 +1,8 @@
 /** Reads messages requests: checks the fields that the gateway acts on, and leaves the rest to the upstream. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { parseJsonObject } from '../core/json/body.ts'
+import { BodyValue, parseJsonObject } from '../core/json/body.ts'
 import { isBoolean, isString, readModel, readOptional, refusal } from '../core/json/fields.ts'
-import { noteMembers } from '../core/json/model-splice.ts'
+import { type ModelSpan, modelSpan } from '../core/json/model-splice.ts'
 import { type Fields, isRecord } from '../core/json/value.ts'
 import { weighInput } from '../core/json/weigh.ts'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../core/request.ts'
@@ -27,7 +27,11 @@ const PLAIN_TIERS = ['', 'auto', 'standard_only']
 const HEADERS = ['anthropic-version', 'anthropic-beta']
 
 /** Accepts any value of `anthropic-version`, also none. Throws GatewayError naming the field. */
-export function parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest {
+export function parseRequest(
+  body: Buffer,
+  limits: JsonLimits,
+  headers: IncomingHttpHeaders,
+): ParsedRequest<ModelSpan> {
   const parsed = parseJsonObject(body, limits, READ_KEYS)
   const { value } = parsed
   const model = readModel(value.model)
@@ -47,9 +51,8 @@ export function parseRequest(body: Buffer, limits: JsonLimits, headers: Incoming
     wantsStreamUsage: false,
     input: weighInput(parsed, INPUT_FIELDS),
   }
-  const request: ParsedRequest = { head, body, headers: keptHeaders(headers) }
-  noteMembers(request, parsed.members)
-  return request
+  const own = modelSpan(parsed.members)
+  return { head, body, value: new BodyValue(body, value), headers: keptHeaders(headers), own }
 }
 
 /** Zero requests no output: it fills the prompt cache. */

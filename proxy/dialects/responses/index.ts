@@ -15,9 +15,9 @@ import { emulate } from './compact/native-request.ts'
 import { errorEvent } from './error.ts'
 import { responsesWordings } from './error-wordings.ts'
 import { lossNames } from './loss-names.ts'
-import { parseRequest } from './request.ts'
+import { parseRequest, type ResponsesOwn } from './request.ts'
 
-export const responses: Dialect = {
+export const responses: Dialect<ResponsesOwn> = {
   name: 'responses',
   upstreamPath: () => '/responses',
   parseRequest,

@@ -101,7 +101,7 @@ describe('the weight of the input', () => {
 })
 
 describe('splicing', () => {
-  const edits = (model: string) => ({ model, askStreamUsage: true })
+  const edits = (model: string) => ({ model, addStreamUsage: true })
 
   test('changes only the model', () => {
     const request = parseText('{ "x" : 1.50, "model" : "m" ,"input":"a" }')

@@ -1,6 +1,7 @@
 /** Reads responses requests. It checks the fields that the gateway uses; the upstream checks the others. */
 import { GatewayError } from '../../errors.ts'
-import { parseJsonObject } from '../core/json/body.ts'
+import type { ChainPosition } from '../core/chains.ts'
+import { BodyValue, parseJsonObject } from '../core/json/body.ts'
 import {
   isBoolean,
   isOutputLimit,
@@ -10,11 +11,11 @@ import {
   readOptional,
   refusal,
 } from '../core/json/fields.ts'
-import { noteMembers } from '../core/json/model-splice.ts'
+import { type ModelSpan, modelSpan } from '../core/json/model-splice.ts'
 import { isRecord } from '../core/json/value.ts'
 import { weighInput } from '../core/json/weigh.ts'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../core/request.ts'
-import { notePosition, readPosition } from './chains/position.ts'
+import { readPosition } from './chains/position.ts'
 import { INPUT_FIELDS } from './input.ts'
 
 /** Top-level keys that the gateway uses. */
@@ -37,8 +38,14 @@ export const INSTEAD_OF_INPUT = ['previous_response_id', 'conversation', 'prompt
 /** Tiers that change nothing. */
 const PLAIN_TIERS = ['', 'auto', 'default']
 
+export interface ResponsesOwn extends ModelSpan {
+  position: ChainPosition
+  /** Id of the response that the client's request continues; position() has none once its conversation is written out. */
+  continues?: string
+}
+
 /** Throws GatewayError naming the field. */
-export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
+export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest<ResponsesOwn> {
   const parsed = parseJsonObject(body, limits, READ_KEYS)
   const { value } = parsed
   const model = readModel(value.model)
@@ -64,10 +71,18 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
     wantsStreamUsage: false,
     input: weighInput(parsed, INPUT_FIELDS),
   }
-  const request: ParsedRequest = { head, body, headers: {}, ...(asksCompaction(value) && { compacts: true }) }
-  noteMembers(request, parsed.members)
-  notePosition(request, position)
-  return request
+  return {
+    head,
+    body,
+    value: new BodyValue(body, value),
+    headers: {},
+    own: {
+      ...modelSpan(parsed.members),
+      position,
+      ...(position.previous !== undefined && { continues: position.previous }),
+    },
+    ...(asksCompaction(value) && { compacts: true }),
+  }
 }
 
 function checkInput(value: Record<string, unknown>, limits: JsonLimits): void {

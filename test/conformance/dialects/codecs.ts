@@ -96,9 +96,12 @@ export function encodeRequest(
 /** The client of an answer to `body`. */
 export function clientOf(name: DialectName, body: object): ClientView & { losses: Losses } {
   const parsed = parse(name, body)
+  const { codec } = dialectOf(name)
+  const echo = codec.echo?.(parsed)
   return {
-    request: dialectOf(name).codec.decodeRequest(parsed, envelopes),
+    request: codec.decodeRequest(parsed, envelopes),
     parsed,
+    ...(echo && { echo }),
     id: 'abcdefghijklmnopqrstuvwx',
     created: 1_760_000_000,
     inputTokens: 7,

@@ -72,7 +72,7 @@ describe.each(NAMES)('%s', (client) => {
   it('the bytes of a request pass unchanged', () => {
     const body = minimalRequest(client, { extra: poisoned({ a: [{}] }) })
     const request = parse(client, body)
-    const sent = dialectOf(client).byteLane.splice(request, { model: 'm', askStreamUsage: false })
+    const sent = dialectOf(client).byteLane.splice(request, { model: 'm', addStreamUsage: false })
     expect(sent.equals(request.body)).toBe(true)
   })
 })

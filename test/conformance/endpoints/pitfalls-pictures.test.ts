@@ -197,7 +197,7 @@ describe('7.24 images to edit', () => {
       ['prompt', 'x'],
     ])
     expect(form.head).toMatchObject({ model: 'm', input: { images: 2 } })
-    const sent = imageEdits.byteLane.splice(form, { model: 'up', askStreamUsage: false }).toString('latin1')
+    const sent = imageEdits.byteLane.splice(form, { model: 'up', addStreamUsage: false }).toString('latin1')
     expect(sent.split(`name="${name}"; filename=`)).toHaveLength(3)
   })
 })

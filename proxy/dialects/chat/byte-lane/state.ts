@@ -1,8 +1,9 @@
 /** Vendor state in a request to an upstream of this dialect: in entries of reasoning and in calls. */
 
 import type { StateAccess } from '../../core/byte-lane.ts'
+import { bodyOf } from '../../core/json/body.ts'
 import type { Change } from '../../core/json/edit.ts'
-import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import { type Fields, isRecord } from '../../core/json/value.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { isOpaque } from '../codec/reasoning.ts'
 
@@ -10,11 +11,11 @@ const LISTS = ['reasoning_details', 'thinking_blocks']
 
 /** Removes sealed state: the gateway seals only state of other dialects' upstreams for clients of this one. */
 export function openState(
-  { body }: ParsedRequest,
+  request: ParsedRequest,
   { envelopes, withoutCarriers, losses }: StateAccess,
 ): Change[] {
-  const value = tryParse(body.toString('utf8'))
-  const messages: unknown[] = isRecord(value) && Array.isArray(value.messages) ? value.messages : []
+  const given = bodyOf(request).messages
+  const messages: unknown[] = Array.isArray(given) ? given : []
   const isSealed = (state: unknown) => typeof state === 'string' && envelopes.open(state) !== 'foreign'
   const isGone = (entry: Fields) =>
     [entry.signature, entry.data].some(isSealed) || (withoutCarriers && isOpaque(entry))

@@ -5,6 +5,7 @@ import type { Losses } from '../../core/neutral/losses.ts'
 import type { ApiName, Carrier, Envelopes, ModelRequest, StreamPart } from '../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { noLosses } from '../../testing.ts'
+import type { SplicePoints } from '../byte-lane/splice.ts'
 import { chat } from '../index.ts'
 
 /** Envelopes without secrets: `slc1.` and the carrier as JSON. `slc1.forged` is a broken one. */
@@ -16,7 +17,7 @@ export const envelopes: Envelopes = {
   },
 }
 
-export function parse(body: object): ParsedRequest {
+export function parse(body: object): ParsedRequest<SplicePoints> {
   return chat.parseRequest(Buffer.from(JSON.stringify(body)), { maxDepth: 64, maxKeys: 10_000 }, {})
 }
 

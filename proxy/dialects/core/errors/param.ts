@@ -1,5 +1,5 @@
-import { OPEN_OBJECT, SPACE } from '../../../../kit/bytes.ts'
-import { isRecord, tryParse } from '../json/value.ts'
+import { isRecord } from '../json/value.ts'
+import type { ParsedRequest } from '../request.ts'
 import type { UpstreamError } from './upstream-error.ts'
 
 const MAX_LENGTH = 128
@@ -12,22 +12,17 @@ const MAX_MENTIONS = 4
  * The field of the client's request that an error is about: the upstream's `param`, or a field in its message.
  * Undefined when the request has no such field: clients must not read other words of the upstream.
  */
-export function paramOf({ fields, text }: UpstreamError, body: Buffer): string | undefined {
+export function paramOf({ fields, text }: UpstreamError, { value }: ParsedRequest): string | undefined {
   const mentioned = [...text.matchAll(MENTION)]
     .slice(0, MAX_MENTIONS)
     .map(([, first, quoted]) => first ?? quoted ?? '')
   const paths = [fields.param, ...mentioned].filter(isPath)
-  if (paths.length === 0 || !isJsonObject(body)) return undefined
-  const request = tryParse(body.toString('utf8'))
+  if (paths.length === 0 || value === undefined) return undefined
+  const request = value.get()
   const known = (path: string) => has(request, path)
   if (isPath(fields.param)) return known(fields.param) ? fields.param : undefined
   // `thinking.type.enabled` names a value: the field is the longest part of the path that exists.
   return mentioned.flatMap(withParents).find(known)
-}
-
-/** Looks at the first byte only: a form may be large and must not be parsed. */
-function isJsonObject(body: Buffer): boolean {
-  return body.find((byte) => byte > SPACE) === OPEN_OBJECT
 }
 
 function isPath(path: unknown): path is string {

@@ -67,7 +67,7 @@ function classify(status: number | undefined, error: UpstreamError, request: Par
     return {
       class: 'caller_fault',
       carrierRefused: true,
-      forCaller: new GatewayError('invalid_request', carrier, { param: paramOf(error, request.body) }),
+      forCaller: new GatewayError('invalid_request', carrier, { param: paramOf(error, request) }),
       ...wordsOf(status, error),
     }
   }
@@ -144,7 +144,7 @@ function callerFault(
     const message = "The upstream's content filter stopped the request."
     return { forCaller: new GatewayError('content_filter', message, { status }), ...wordsOf(status, error) }
   }
-  const param = paramOf(error, request.body)
+  const param = paramOf(error, request)
   if (hasMeaning(error, 'previousResponse')) {
     const message = 'The upstream does not know the previous response.'
     return { forCaller: new GatewayError('previous_response_not_found', message, { param }) }

@@ -1,13 +1,15 @@
 /** Requests and upstream errors for the tests of this folder. */
 import type { UpstreamFailure } from '../../../errors.ts'
+import { BodyValue } from '../json/body.ts'
 import type { ParsedRequest } from '../request.ts'
 import '../../index.ts'
 import { readError } from './read.ts'
 
-export function requestOf(body: object): ParsedRequest {
+export function requestOf(fields: object): ParsedRequest {
   const input = { textBytes: 0, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 }
   const head = { model: 'm', stream: false, choices: 1, wantsStreamUsage: false, input }
-  return { head, body: Buffer.from(JSON.stringify(body)), headers: {} }
+  const body = Buffer.from(JSON.stringify(fields))
+  return { head, body, value: new BodyValue(body, { ...fields }), headers: {}, own: undefined }
 }
 
 /** The failure that an upstream's error is read as; a string body is sent unchanged. */

@@ -2,7 +2,8 @@
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { ClientCodec, ClientView, StreamFeatures, UpstreamCodec } from '../codec.ts'
-import { parseWithInputs } from '../json/exact.ts'
+import { withLongInputs } from '../json/exact.ts'
+import { isRecord, tryParse } from '../json/value.ts'
 import { addText, withImages } from '../neutral/delivered.ts'
 import { fold } from '../neutral/fold.ts'
 import type { ModelAnswer, PartFilter, StreamPart } from '../neutral/types.ts'
@@ -41,7 +42,11 @@ function decode(
   request: ParsedRequest,
   reading: Reading,
 ): ModelAnswer | UpstreamFailure {
-  if (!looksLikeStream(body)) return upstream.decodeAnswer(parseWithInputs(body.toString('utf8')), request)
+  if (!looksLikeStream(body)) {
+    const text = body.toString('utf8')
+    const value = tryParse(text)
+    return upstream.decodeAnswer(isRecord(value) ? withLongInputs(value, () => text) : value, request)
+  }
   const parts: StreamPart[] = []
   const encoder = { part: (part: StreamPart) => void parts.push(part), take: () => '', error: () => '' }
   const maxEventBytes = body.length

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
-import { parseJsonObject } from './body.ts'
+import { BodyValue, parseJsonObject } from './body.ts'
 
 const LIMITS = { maxDepth: 8, maxKeys: 100 }
 const READ = new Set(['model', 'stream'])
@@ -71,4 +71,13 @@ describe('parseJsonObject', () => {
       y: { model: 2 },
     })
   })
+})
+
+test('a dropped body is parsed again from its bytes', () => {
+  const value = { model: 'a' }
+  const held = new BodyValue(Buffer.from('{"model":"a"}'), value)
+  expect(held.get()).toBe(value)
+  held.drop()
+  expect(held.get()).not.toBe(value)
+  expect(held.get()).toEqual(value)
 })

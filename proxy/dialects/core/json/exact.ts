@@ -2,7 +2,7 @@
  * Keeps long integers in tool arguments that are JSON objects instead of text. JavaScript numbers lose digits beyond 2^53,
  * and an id without them names another thing.
  */
-import { isRecord, tryParse } from './value.ts'
+import { type Fields, isRecord, tryParse } from './value.ts'
 
 type Revive = (key: string, value: unknown, context: { source?: string }) => unknown
 
@@ -13,8 +13,6 @@ interface ExactJson {
 
 /** Not yet among the types of the language. */
 const { parse, rawJSON } = JSON as unknown as ExactJson
-/** Finds possible long integers. A match inside a string only costs a second parse. */
-const LONG_INTEGER = /[[:,\s]-?\d{16}/
 const INTEGER = /^-?\d+$/
 
 /** For JSON.stringify, which writes -0 as 0. Written as a fraction, because parsers with integers drop the sign of -0. */
@@ -23,29 +21,40 @@ export const NEGATIVE_ZERO: unknown = rawJSON('-0.0')
 /** The JSON value of arguments, for JSON.stringify only; undefined when the text is not JSON. */
 export function parseArguments(text: string): unknown {
   const value = tryParse(text)
-  return isRecord(value) ? (exactly(text) ?? value) : value
+  return isRecord(value) && hasLong(value) ? (exactly(text) ?? value) : value
 }
 
 /**
- * Parses an answer whose content has tool calls with an `input` object, or a request whose list `turns` has them. The
- * input keeps its long integers, which only JSON.stringify can read. Undefined for text that is not JSON.
+ * An answer whose content has tool calls with an `input` object, or a request whose list `turns` has them. The inputs in
+ * the result keep their long integers, which only JSON.stringify can read. `text`: of the value.
  */
-export function parseWithInputs(text: string, turns?: string): unknown {
-  const value = tryParse(text)
-  if (!isRecord(value)) return value
-  const exact = exactly(text)
-  if (exact === undefined) return value
+export function withLongInputs(value: Fields, text: () => string, turns?: string): Fields {
   const list = turns === undefined ? undefined : value[turns]
-  if (turns !== undefined && Array.isArray(list)) {
-    for (const [index, turn] of list.entries()) takeInputs(turn, at(exact[turns], index))
+  const given: unknown[] = Array.isArray(list) ? list : [value]
+  if (!given.some((turn) => contentOf(turn).some((block) => isRecord(block) && hasLong(block.input))))
+    return value
+  const exact = exactly(text())
+  if (exact === undefined) return value
+  if (turns === undefined || !Array.isArray(list)) return takeInputs(value, exact)
+  return {
+    ...value,
+    [turns]: list.map((turn, i) => (isRecord(turn) ? takeInputs(turn, at(exact[turns], i)) : turn)),
   }
-  takeInputs(value, exact)
-  return value
 }
 
-/** The object in `text` with its long integers; undefined when it has none, or nests too deep. */
-function exactly(text: string): Record<string, unknown> | undefined {
-  if (!LONG_INTEGER.test(text)) return undefined
+/** True for a number whose digits may be lost. Without recursion, because an upstream's JSON may be of any depth. */
+function hasLong(value: unknown): boolean {
+  const rest = [value]
+  while (rest.length > 0) {
+    const one = rest.pop()
+    if (typeof one === 'number' && Math.abs(one) > Number.MAX_SAFE_INTEGER) return true
+    if (typeof one === 'object' && one !== null) for (const inner of Object.values(one)) rest.push(inner)
+  }
+  return false
+}
+
+/** The object in `text` with its long integers; undefined when it nests too deep. */
+function exactly(text: string): Fields | undefined {
   try {
     const value = parse(text, keepLong)
     return isRecord(value) ? value : undefined
@@ -60,13 +69,20 @@ function keepLong(_key: string, value: unknown, { source }: { source?: string })
   return INTEGER.test(source) ? rawJSON(source) : value
 }
 
-/** Gives each block of `to` the input that the same block has in `from`. */
-function takeInputs(to: unknown, from: unknown): void {
-  if (!isRecord(to) || !Array.isArray(to.content) || !isRecord(from)) return
-  for (const [index, block] of to.content.entries()) {
-    const exact = at(from.content, index)
-    if (isRecord(block) && isRecord(block.input) && isRecord(exact)) block.input = exact.input
-  }
+/** `turn` with the input that each of its blocks has in `exact`. */
+function takeInputs(turn: Fields, exact: unknown): Fields {
+  if (!Array.isArray(turn.content)) return turn
+  const content = turn.content.map((block, i) => {
+    const exactBlock = at(contentOf(exact), i)
+    return isRecord(block) && isRecord(block.input) && isRecord(exactBlock)
+      ? { ...block, input: exactBlock.input }
+      : block
+  })
+  return { ...turn, content }
+}
+
+function contentOf(turn: unknown): unknown[] {
+  return isRecord(turn) && Array.isArray(turn.content) ? turn.content : []
 }
 
 function at(list: unknown, index: number): unknown {

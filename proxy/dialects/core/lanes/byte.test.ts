@@ -19,7 +19,7 @@ function laneOf(dialect: Dialect, { rewriteModel = false, more = {}, finishReaso
   const body = { ...BODIES[dialect.name as keyof typeof BODIES], ...more }
   const parsed = dialect.parseRequest(Buffer.from(JSON.stringify(body)), LIMITS, {})
   const path = dialect.upstreamPath('up', false)
-  return byteLane(dialect, parsed, { path, model: 'up', rewriteModel, askStreamUsage: false, finishReason })
+  return byteLane(dialect, parsed, { path, model: 'up', rewriteModel, addStreamUsage: false, finishReason })
 }
 
 const STREAM = Buffer.from(

@@ -17,7 +17,7 @@ export interface ByteTarget {
   model: string
   /** Show the client the model name that it sent. */
   rewriteModel: boolean
-  askStreamUsage: boolean
+  addStreamUsage: boolean
   /** The feature of the channel; absent: true. */
   finishReason?: boolean
   /** Vendor state that was opened or removed; absent: the request has no sealed state. */
@@ -29,14 +29,14 @@ export function byteLane(
   request: ParsedRequest,
   target: ByteTarget,
 ): Lane {
-  const { path, model, askStreamUsage, finishReason, state } = target
+  const { path, model, addStreamUsage, finishReason, state } = target
   const cuts = state === undefined ? [] : cutsOf(request.body, state.changes)
   const rename = target.rewriteModel ? bytes.modelAt : undefined
   const name = request.head.model
   return {
     kind: 'byte',
     path,
-    body: bytes.splice(request, { model, askStreamUsage, cuts }),
+    body: bytes.splice(request, { model, addStreamUsage, cuts }),
     ...(request.contentType !== undefined && { contentType: request.contentType }),
     headers: bytes.upstreamHeaders(request),
     losses: state?.losses ?? new Losses({}),
@@ -50,7 +50,7 @@ export function byteLane(
       return { ...answer, body: renamed }
     },
     observe(maxEventBytes) {
-      const observer = bytes.observe(request, maxEventBytes, askStreamUsage, finishReason)
+      const observer = bytes.observe(request, maxEventBytes, addStreamUsage, finishReason)
       return rename === undefined ? observer : new RenamingObserver(observer, rename, name)
     },
   }

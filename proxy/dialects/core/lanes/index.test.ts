@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { featuresOf } from '../../../../contract/profiles.ts'
 import { DIALECTS } from '../../index.ts'
 import type { Envelopes } from '../neutral/types.ts'
@@ -124,4 +124,48 @@ it.each([
     withoutCarriers: false,
   })
   expect(lane.kind).toBe(kind)
+})
+
+const LIMITS = { maxDepth: 20, maxKeys: 100 }
+const BODIES = {
+  chat: { model: 'm', messages: [{ role: 'user', content: 'Hi' }] },
+  responses: { model: 'm', input: 'Hi', instructions: 'Be brief' },
+  messages: { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] },
+}
+
+it.each(
+  (['chat', 'responses', 'messages'] as const).flatMap((from) =>
+    (['chat', 'responses', 'messages'] as const).map((to) => [from, to] as const),
+  ),
+)('a %s request is parsed once for %s, and its value does not outlive the first attempt', (from, to) => {
+  const client = DIALECTS[from]
+  const parse = vi.spyOn(JSON, 'parse')
+  try {
+    const parsed = client.parseRequest(Buffer.from(JSON.stringify(BODIES[from])), LIMITS, {})
+    const before = parsed.value?.get()
+    const about = {
+      id: 'x',
+      created: 1,
+      inputTokens: 1,
+      unsupported: 'Drop',
+      defaultMaxOutputTokens: 10,
+    } as const
+    const lane = lanesOf(
+      { ...about, client, parsed, envelopes: ENVELOPES, rewriteModel: false },
+      DIALECTS,
+    ).open({
+      channel: 'd/c',
+      way: from === to ? 'native' : 'hub',
+      api: to,
+      model: 'up',
+      features: featuresOf('messages', undefined),
+      withoutCarriers: false,
+    })
+    lane.observe(1_000)
+    expect(parse).toHaveBeenCalledTimes(1)
+    expect(parsed.value?.get()).not.toBe(before)
+    expect(parsed.value?.get()).toEqual(before)
+  } finally {
+    parse.mockRestore()
+  }
 })

@@ -6,7 +6,7 @@ import type { ClientView } from '../codec.ts'
 import type { ClientApi, Dialect } from '../dialect.ts'
 import { MARK } from '../hub/envelope.ts'
 import { Losses } from '../neutral/losses.ts'
-import type { Envelopes, ModelRequest } from '../neutral/types.ts'
+import type { Envelopes } from '../neutral/types.ts'
 import type { ParsedRequest } from '../request.ts'
 import { type ByteTarget, byteLane } from './byte.ts'
 import { answerReader, hubLane } from './hub.ts'
@@ -68,13 +68,16 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
   const { client, parsed, unsupported, defaultMaxOutputTokens } = about
   const { codec, byteLane: bytes } = client
   const isSealed = parsed.body.includes(SEALED)
-  let decoded: ModelRequest | undefined
+  let shared: Pick<ClientView, 'request' | 'echo'> | undefined
   const view = (): Omit<ClientView, 'losses'> => {
     if (codec === undefined) throw new TypeError('this request is never converted')
-    if (parsed.goesOn) throw new GatewayError('request_too_large', TOO_LARGE)
-    decoded ??= codec.decodeRequest(parsed, about.envelopes)
+    if (parsed.isUpload) throw new GatewayError('request_too_large', TOO_LARGE)
+    if (shared === undefined) {
+      const echo = codec.echo?.(parsed)
+      shared = { request: codec.decodeRequest(parsed, about.envelopes), ...(echo && { echo }) }
+    }
     const { id, created, inputTokens, envelopes } = about
-    return { request: decoded, parsed, id, created, inputTokens, envelopes }
+    return { ...shared, parsed, id, created, inputTokens, envelopes }
   }
   const openState = ({ withoutCarriers }: LaneTarget): ByteTarget['state'] => {
     if (!isSealed || bytes.openState === undefined) return undefined
@@ -104,23 +107,28 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
       path: client.upstreamPath(model, parsed.head.stream),
       model,
       rewriteModel: about.rewriteModel,
-      askStreamUsage: parsed.head.stream && features.streamUsage,
+      addStreamUsage: parsed.head.stream && features.streamUsage,
       finishReason: features.finishReason,
       ...(state && { state }),
     })
   }
+  const openAny = (target: LaneTarget): Lane => {
+    // An upstream cannot count the tokens of state that it does not recognise.
+    if (client.estimate !== undefined && isSealed) {
+      throw new GatewayError('upstream_error', 'The upstream cannot read this request.', { final: true })
+    }
+    const { way, api, model, features, withoutCarriers } = target
+    if (way === 'native' || api === undefined) return openNative(target)
+    if (codec === undefined) throw new TypeError(`${client.name} is never converted`)
+    const to = { model, features, withoutCarriers, unsupported, defaultMaxOutputTokens }
+    return hubLane({ codec, lossNames: client.lossNames }, view(), { ...to, upstream: dialects[api] })
+  }
   return {
     kindFor: ({ way }) => (way === 'native' ? 'byte' : 'hub'),
     open(target): Lane {
-      // An upstream cannot count the tokens of state that it does not recognise.
-      if (client.estimate !== undefined && isSealed) {
-        throw new GatewayError('upstream_error', 'The upstream cannot read this request.', { final: true })
-      }
-      const { way, api, model, features, withoutCarriers } = target
-      if (way === 'native' || api === undefined) return openNative(target)
-      if (codec === undefined) throw new TypeError(`${client.name} is never converted`)
-      const to = { model, features, withoutCarriers, unsupported, defaultMaxOutputTokens }
-      return hubLane({ codec, lossNames: client.lossNames }, view(), { ...to, upstream: dialects[api] })
+      const lane = openAny(target)
+      parsed.value?.drop()
+      return lane
     },
   }
 }

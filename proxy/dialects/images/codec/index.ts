@@ -1,6 +1,7 @@
 /** Converts between the images API and the neutral form. Its two endpoints differ only in the names of their events. */
 import type { Codec } from '../../core/codec.ts'
 import type { EventFamily } from '../events.ts'
+import type { ImagesOwn } from '../own.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
 import { decodeStream } from './answer/decode-stream.ts'
 import { encodeAnswer, missingContent } from './answer/encode-answer.ts'
@@ -8,7 +9,7 @@ import { ImagesStreamEncoder } from './answer/encode-stream.ts'
 import { decodeRequest } from './request/decode-request.ts'
 import { encodeRequest } from './request/encode-request.ts'
 
-export function imagesCodec(events: EventFamily): Codec {
+export function imagesCodec(events: EventFamily): Codec<ImagesOwn> {
   return {
     eventName: /^image_/,
     decodeRequest,

@@ -4,6 +4,7 @@ import { GatewayError } from '../../../errors.ts'
 import type { ParsedUpload } from '../../core/request.ts'
 import { parseForm } from '../form/parse.ts'
 import { imageEdits } from '../index.ts'
+import type { ImagesOwn } from '../own.ts'
 import {
   BOUNDARY,
   FORM_LIMITS,
@@ -17,7 +18,7 @@ import {
   WEBP,
 } from '../testing.ts'
 
-const EDITS = { model: 'up', askStreamUsage: false }
+const EDITS = { model: 'up', addStreamUsage: false }
 const MIB = 1024 * 1024
 const TEXTS: FormEntry[] = [
   ['model', 'm'],
@@ -25,13 +26,17 @@ const TEXTS: FormEntry[] = [
 ]
 const IMAGE: FormEntry = ['image', PNG, 'a.png', 'image/png']
 
-function open(prefix: Buffer, contentType = MULTIPART, limits = FORM_LIMITS): ParsedUpload {
+function open(prefix: Buffer, contentType = MULTIPART, limits = FORM_LIMITS): ParsedUpload<ImagesOwn> {
   if (imageEdits.parseUpload === undefined) throw new Error('no uploads')
   return imageEdits.parseUpload(prefix, limits, { 'content-type': contentType })
 }
 
 /** The bytes that an upstream gets of a form of which the prefix has arrived. */
-function pass(body: Buffer, split: number, chunkSize = body.length): { sent: Buffer; upload: ParsedUpload } {
+function pass(
+  body: Buffer,
+  split: number,
+  chunkSize = body.length,
+): { sent: Buffer; upload: ParsedUpload<ImagesOwn> } {
   const upload = open(body.subarray(0, split))
   const sent = [imageEdits.byteLane.splice(upload.request, EDITS), ...upload.first]
   for (let at = split; at < body.length; at += chunkSize) {
@@ -68,7 +73,7 @@ describe('a form that is sent on while it arrives', () => {
     const { sent, upload } = pass(body, afterFirstFile(body), 3)
     expect(upload.request).toMatchObject({
       head: { model: 'm', images: 2, stream: false, input: { textBytes: 6, images: 2 } },
-      goesOn: true,
+      isUpload: true,
       headers: {},
     })
     const boundary = boundaryOf(upload)

@@ -12,18 +12,15 @@ import { FormScanner, type FormSink } from '../form/scanner.ts'
 import { type Field, fieldStart, formEnd, LINE_END, writeFields } from '../form/write.ts'
 import { readHead } from '../head.ts'
 import { MAX_IMAGES } from '../image-type.ts'
+import type { UploadStart } from '../own.ts'
 import { type ContentCheck, contentCheck } from './contents.ts'
 
-/** The texts before the first file, and the boundary under which the form is sent. */
-interface Beginning {
-  texts: Field[]
-  boundary: string
-}
-
-const BEGINNINGS = new WeakMap<Buffer, Beginning>()
-
 /** `prefix`: the bytes that have arrived. Throws GatewayError naming the field. */
-export function parseEditUpload(prefix: Buffer, contentType: string, limits: FormLimits): ParsedUpload {
+export function parseEditUpload(
+  prefix: Buffer,
+  contentType: string,
+  limits: FormLimits,
+): ParsedUpload<UploadStart> {
   const boundary = newBoundary()
   const rest = new EditUpload(readBoundary(contentType), boundary, limits)
   const first = rest.push(prefix)
@@ -39,22 +36,19 @@ export function parseEditUpload(prefix: Buffer, contentType: string, limits: For
     head.input.images = images
   }
   const body = writeFields(texts, boundary)
-  BEGINNINGS.set(body, { texts, boundary })
-  const request: ParsedRequest = {
+  const request: ParsedRequest<UploadStart> = {
     head,
     body,
     contentType: multipartType(boundary),
-    goesOn: true,
+    isUpload: true,
     headers: {},
+    own: { kind: 'upload', texts, boundary },
   }
   return { request, first, rest }
 }
 
 /** The texts before the first file, with another model. */
-export function spliceBeginning({ body }: ParsedRequest, model: string): Buffer {
-  const beginning = BEGINNINGS.get(body)
-  if (beginning === undefined) throw new TypeError('the request is not an upload')
-  const { texts, boundary } = beginning
+export function spliceBeginning({ texts, boundary }: UploadStart, model: string): Buffer {
   return writeFields(
     texts.map((text) => (text.name === 'model' ? { ...text, content: model } : text)),
     boundary,

@@ -1,8 +1,9 @@
 /** Vendor state in a request to an upstream of this dialect: signatures of thinking, and redacted thinking. */
 
 import type { StateAccess } from '../../core/byte-lane.ts'
+import { bodyOf } from '../../core/json/body.ts'
 import type { Change, Path } from '../../core/json/edit.ts'
-import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import { type Fields, isRecord } from '../../core/json/value.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 
 const AT = 'messages.content'
@@ -13,9 +14,9 @@ const CARRYING: Record<string, { field: string; kind: string }> = {
 }
 
 /** Removes a message with its last block, because the API refuses messages without content. */
-export function openState({ body }: ParsedRequest, access: StateAccess): Change[] {
-  const value = tryParse(body.toString('utf8'))
-  const messages: unknown[] = isRecord(value) && Array.isArray(value.messages) ? value.messages : []
+export function openState(request: ParsedRequest, access: StateAccess): Change[] {
+  const given = bodyOf(request).messages
+  const messages: unknown[] = Array.isArray(given) ? given : []
   return messages.flatMap((message, i): Change[] => {
     if (!isRecord(message) || message.role !== 'assistant' || !Array.isArray(message.content)) return []
     const { content } = message

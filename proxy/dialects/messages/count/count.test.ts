@@ -58,7 +58,7 @@ describe('requests', () => {
 
   test('only the model changes', () => {
     const request = parse('{"messages":[{"role":"user","content":"Hi"}],"x":1.0,"model":"m"}')
-    expect(byteLane.splice(request, { model: 'claude', askStreamUsage: false }).toString()).toBe(
+    expect(byteLane.splice(request, { model: 'claude', addStreamUsage: false }).toString()).toBe(
       '{"messages":[{"role":"user","content":"Hi"}],"x":1.0,"model":"claude"}',
     )
   })

@@ -1,12 +1,12 @@
 /** Counts the tokens of a messages request: https://docs.anthropic.com/en/api/messages-count-tokens */
 import type { ClientApi } from '../../core/dialect.ts'
-import { splice } from '../../core/json/model-splice.ts'
+import { type ModelSpan, splice } from '../../core/json/model-splice.ts'
 import { upstreamHeaders } from '../byte-lane/headers.ts'
 import { messages } from '../index.ts'
 import { readAnswer } from './answer.ts'
 import { parseRequest } from './request.ts'
 
-export const countTokens: ClientApi = {
+export const countTokens: ClientApi<ModelSpan> = {
   name: 'messages',
   upstreamPath: () => '/messages/count_tokens',
   parseRequest,

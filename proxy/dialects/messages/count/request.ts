@@ -1,8 +1,8 @@
 /** Reads requests to count tokens: messages requests without the fields for an answer. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { parseJsonObject } from '../../core/json/body.ts'
+import { BodyValue, parseJsonObject } from '../../core/json/body.ts'
 import { readModel } from '../../core/json/fields.ts'
-import { noteMembers } from '../../core/json/model-splice.ts'
+import { type ModelSpan, modelSpan } from '../../core/json/model-splice.ts'
 import { weighInput } from '../../core/json/weigh.ts'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../../core/request.ts'
 import { INPUT_FIELDS } from '../input.ts'
@@ -12,10 +12,15 @@ import { checkPrompt, keptHeaders } from '../request.ts'
 const READ_KEYS: ReadonlySet<string> = new Set(['model', 'messages', 'system', 'tools'])
 
 /** Ignores fields that concern the answer (`max_tokens`, `stream`). Throws GatewayError naming the field. */
-export function parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest {
+export function parseRequest(
+  body: Buffer,
+  limits: JsonLimits,
+  headers: IncomingHttpHeaders,
+): ParsedRequest<ModelSpan> {
   const parsed = parseJsonObject(body, limits, READ_KEYS)
-  const model = readModel(parsed.value.model)
-  checkPrompt(parsed.value)
+  const { value } = parsed
+  const model = readModel(value.model)
+  checkPrompt(value)
   const head: RequestHead = {
     model,
     stream: false,
@@ -24,7 +29,6 @@ export function parseRequest(body: Buffer, limits: JsonLimits, headers: Incoming
     wantsStreamUsage: false,
     input: weighInput(parsed, INPUT_FIELDS),
   }
-  const request: ParsedRequest = { head, body, headers: keptHeaders(headers) }
-  noteMembers(request, parsed.members)
-  return request
+  const own = modelSpan(parsed.members)
+  return { head, body, value: new BodyValue(body, value), headers: keptHeaders(headers), own }
 }

@@ -5,18 +5,18 @@
  */
 import type { Chains } from '../../core/chains.ts'
 import { answerIdOf } from '../../core/neutral/ids.ts'
+import type { ResponsesOwn } from '../request.ts'
 import { historyOf } from './history.ts'
 import { keptItems } from './input.ts'
 import { itemsOf } from './output.ts'
-import { positionOf } from './position.ts'
 import { expand, type Parse, resolve } from './rewrite.ts'
 import { ResponseTap } from './tap.ts'
 import { warmUp } from './warm-up.ts'
 
 /** `parse` reads the requests of the endpoint. */
-export function createChains(parse: Parse): Chains {
+export function createChains(parse: Parse): Chains<ResponsesOwn> {
   return {
-    position: positionOf,
+    position: ({ own }) => own.position,
     input: keptItems,
     history: historyOf,
     expand: (request, history, limits) => expand(request, history, limits, parse),

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { parseRequest } from '../request.ts'
-import { positionOf } from './position.ts'
 
 const LIMITS = { maxDepth: 64, maxKeys: 1000 }
 const parse = (fields: object) =>
   parseRequest(Buffer.from(JSON.stringify({ model: 'm', input: 'Hi', ...fields })), LIMITS)
-const positionIn = (fields: object) => positionOf(parse(fields))
+const positionIn = (fields: object) => parse(fields).own.position
 
 describe('a position', () => {
   test.each<[object, object]>([
@@ -25,16 +24,6 @@ describe('a position', () => {
     ],
   ])('%j', (fields, position) => {
     expect(positionIn(fields)).toEqual(position)
-  })
-
-  test('is the same for a request that was not noted', () => {
-    const request = parse({ store: false, previous_response_id: 'resp_1' })
-    expect(positionOf({ ...request })).toEqual({
-      previous: 'resp_1',
-      store: false,
-      bound: [],
-      references: [],
-    })
   })
 })
 

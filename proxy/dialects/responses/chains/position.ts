@@ -1,14 +1,11 @@
 /** The position of a request in its conversation. */
 import type { ChainPosition } from '../../core/chains.ts'
 import { isBoolean, isString, readOptional, refusal } from '../../core/json/fields.ts'
-import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
-import type { ParsedRequest } from '../../core/request.ts'
+import { type Fields, isRecord } from '../../core/json/value.ts'
 
 /** Characters of a response id, which any upstream may have chosen. */
 export const MAX_ID_LENGTH = 1024
 const MAX_BOUND = 4
-
-const POSITIONS = new WeakMap<ParsedRequest, ChainPosition>()
 
 /** `value` is the body of a request. Throws GatewayError naming the field. */
 export function readPosition(value: Fields): ChainPosition {
@@ -25,21 +22,6 @@ export function readPosition(value: Fields): ChainPosition {
   const bound = boundOf(items)
   const references = items.flatMap((item) => referenceOf(item) ?? [])
   return { ...(previous !== undefined && { previous }), store, bound, references }
-}
-
-/** Stores the position of a parsed request, so that it is not parsed again. */
-export function notePosition(request: ParsedRequest, position: ChainPosition): void {
-  POSITIONS.set(request, position)
-}
-
-/** Throws GatewayError as readPosition does. */
-export function positionOf(request: ParsedRequest): ChainPosition {
-  const noted = POSITIONS.get(request)
-  if (noted !== undefined) return noted
-  const value = tryParse(request.body.toString('utf8'))
-  const position = readPosition(isRecord(value) ? value : {})
-  notePosition(request, position)
-  return position
 }
 
 /** Encrypted content and references, which only one upstream understands. Those of the newest items, the newest last. */

@@ -5,12 +5,12 @@ import { scanObject } from '../../core/json/scanner.ts'
 import { cut, spanOf } from '../../core/json/splice.ts'
 import { tryParse } from '../../core/json/value.ts'
 import type { JsonLimits, ParsedRequest } from '../../core/request.ts'
-import { echoOriginal } from '../codec/answer/answer-echo.ts'
+import type { ResponsesOwn } from '../request.ts'
 import { inputItems } from './input.ts'
 import { referenceOf } from './position.ts'
 import { refuseStrayResults } from './stray.ts'
 
-export type Parse = (body: Buffer, limits: JsonLimits) => ParsedRequest
+export type Parse = (body: Buffer, limits: JsonLimits) => ParsedRequest<ResponsesOwn>
 
 const PREVIOUS = 'previous_response_id'
 
@@ -19,11 +19,11 @@ const PREVIOUS = 'previous_response_id'
  * results without a call.
  */
 export function expand(
-  request: ParsedRequest,
+  request: ParsedRequest<ResponsesOwn>,
   history: readonly string[],
   limits: JsonLimits,
   parse: Parse,
-): ParsedRequest {
+): ParsedRequest<ResponsesOwn> {
   const { body } = request
   const members = scanObject(body)
   const added = inputItems(request)
@@ -35,17 +35,16 @@ export function expand(
   const written =
     input === undefined ? { start: end, end, text: `,"input":${items}` } : { ...input, text: items }
   const expanded = parse(cut(body, reference === undefined ? [written] : [reference, written]), limits)
-  echoOriginal(expanded, request)
-  return expanded
+  return inPlaceOf(request, expanded)
 }
 
 /** Replaces references to `items` (by id) with the items. Throws as `parse` does. */
 export function resolve(
-  request: ParsedRequest,
+  request: ParsedRequest<ResponsesOwn>,
   items: ReadonlyMap<string, string>,
   limits: JsonLimits,
   parse: Parse,
-): ParsedRequest {
+): ParsedRequest<ResponsesOwn> {
   const { body } = request
   const input = spanOf(scanObject(body), 'input')
   if (input === undefined) return request
@@ -53,7 +52,15 @@ export function resolve(
     const id = text.includes('"id"') ? referenceOf(tryParse(text)) : undefined
     return (id !== undefined && items.get(id)) || text
   })
-  const resolved = parse(cut(body, [{ ...input, text: `[${resolvedItems.join(',')}]` }]), limits)
-  echoOriginal(resolved, request)
-  return resolved
+  return inPlaceOf(request, parse(cut(body, [{ ...input, text: `[${resolvedItems.join(',')}]` }]), limits))
+}
+
+/** `rewritten`, whose answers repeat the client's `request`. */
+function inPlaceOf(
+  { value, own: { continues } }: ParsedRequest<ResponsesOwn>,
+  rewritten: ParsedRequest<ResponsesOwn>,
+): ParsedRequest<ResponsesOwn> {
+  // No attempt sends the client's request, so none would drop it.
+  value?.drop()
+  return continues === undefined ? rewritten : { ...rewritten, own: { ...rewritten.own, continues } }
 }

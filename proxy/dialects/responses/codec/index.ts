@@ -1,6 +1,8 @@
 /** Both directions between the responses dialect and the neutral form. */
 import type { Codec } from '../../core/codec.ts'
 import { emulate } from '../compact/emulated.ts'
+import type { ResponsesOwn } from '../request.ts'
+import { echoOf } from './answer/answer-echo.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
 import { decodeStream } from './answer/decode-stream.ts'
 import { encodeAnswer } from './answer/encode-answer.ts'
@@ -9,9 +11,10 @@ import { decodeRequest } from './request/decode-request.ts'
 import { encodeRequest } from './request/encode-request.ts'
 import { refuseStateful } from './request/stateful.ts'
 
-export const responsesCodec: Codec = {
+export const responsesCodec: Codec<ResponsesOwn> = {
   eventName: /^response\./,
   decodeRequest,
+  echo: echoOf,
   refuseStateful,
   emulate,
   encodeRequest,

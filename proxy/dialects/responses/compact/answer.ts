@@ -5,6 +5,7 @@ import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer } from '../../core/byte-lane.ts'
 import type { ClientView } from '../../core/codec.ts'
 import { readFailure } from '../../core/errors/read.ts'
+import { bodyOf } from '../../core/json/body.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 import { itemId } from '../../core/neutral/ids.ts'
@@ -52,9 +53,8 @@ export function encodeAnswer({ parts, usage }: ModelAnswer, { id, created, parse
 }
 
 /** The client's messages, with the fields that strict clients require: an id, a status and a list of parts. */
-function userMessages({ body }: ParsedRequest, answerId: string): Fields[] {
-  const value = tryParse(body.toString('utf8'))
-  const input = isRecord(value) ? value.input : undefined
+function userMessages(request: ParsedRequest, answerId: string): Fields[] {
+  const { input } = bodyOf(request)
   if (typeof input === 'string')
     return [userMessage({ role: 'user', content: input }, itemId('msg', answerId, 0))]
   if (!Array.isArray(input)) return []

@@ -47,7 +47,7 @@ describe('a request', () => {
   it('reaches an upstream of its dialect with only the model changed', () => {
     const body = Buffer.from('{ "model": "m", "input": "Hi", "new": 1.0 }')
     const request = compact.parseRequest(body, LIMITS, {})
-    const edits = { model: 'up', askStreamUsage: false }
+    const edits = { model: 'up', addStreamUsage: false }
     expect(compact.byteLane.splice(request, edits).toString()).toBe(
       '{ "model": "up", "input": "Hi", "new": 1.0 }',
     )

@@ -6,6 +6,7 @@ import { createChains } from '../chains/index.ts'
 import { decodeCompaction } from '../codec/request/decode-request.ts'
 import { refuseStateful } from '../codec/request/stateful.ts'
 import { responses } from '../index.ts'
+import type { ResponsesOwn } from '../request.ts'
 import { encodeAnswer, readAnswer } from './answer.ts'
 import { emulate } from './emulated.ts'
 import { emulate as emulateNatively } from './native-request.ts'
@@ -13,7 +14,7 @@ import { parseRequest } from './request.ts'
 
 const { name, lossNames, errorBody, errorEvent, keepAlive } = responses
 
-export const compact: ClientApi = {
+export const compact: ClientApi<ResponsesOwn> = {
   name,
   upstreamPath: () => '/responses/compact',
   parseRequest,

@@ -88,6 +88,11 @@ export const CHAINS: Mutant[] = [
     'emulation === undefined ? encoder : emulation.stream(encoder, view)',
     'encoder',
   ]),
+  // An answer to an expanded request does not name the response that the client continued.
+  ...faults('proxy/dialects/responses/chains/rewrite.ts', 'proxy/dialects/responses/chains/rewrite.test.ts', [
+    '{ ...rewritten.own, continues }',
+    'rewritten.own',
+  ]),
   // The gateway summarises although the upstream can compact.
   ...faults('proxy/dialects/core/lanes/index.ts', 'proxy/dialects/core/lanes/index.test.ts', [
     'parsed.compacts === true && !features.compaction',

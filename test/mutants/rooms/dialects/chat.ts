@@ -4,7 +4,7 @@ import { faults, type Mutant } from '../../fault.ts'
 export const CHAT: Mutant[] = [
   // Streams report no usage and are billed by estimate.
   ...faults('proxy/dialects/chat/byte-lane/splice.ts', 'proxy/dialects/chat/request.test.ts', [
-    'edits.askStreamUsage && head.stream && !asksUsagePlainly(request, options)',
+    'edits.addStreamUsage && head.stream && !asksUsagePlainly(request)',
     'false',
   ]),
   ...faults(

@@ -127,6 +127,11 @@ export const HUB: Mutant[] = [
     'const isSealed = parsed.body.includes(SEALED)',
     'const isSealed = false',
   ]),
+  // While its answer streams, a large body is in memory twice.
+  ...faults('proxy/dialects/core/lanes/index.ts', 'proxy/dialects/core/lanes/index.test.ts', [
+    'parsed.value?.drop()',
+    '',
+  ]),
   // Another vendor's state, once opened, goes to an upstream of the client's dialect.
   ...faults('proxy/dialects/messages/byte-lane/state.ts', 'proxy/dialects/core/lanes/state.test.ts', [
     "opened.dialect === 'messages' && opened.kind === carrying?.kind",

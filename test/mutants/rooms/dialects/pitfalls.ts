@@ -108,10 +108,7 @@ export const PITFALLS: Mutant[] = [
     'if (false) readEvents',
   ]),
   // 7.12 An uninvited stream is not an answer, and an error in place of one is ignored.
-  ...faults('proxy/dialects/core/hub/whole.ts', TRANSPORT, [
-    'if (!looksLikeStream(body)) return',
-    'if (body) return',
-  ]),
+  ...faults('proxy/dialects/core/hub/whole.ts', TRANSPORT, ['if (!looksLikeStream(body)) {', 'if (body) {']),
   ...faults('proxy/dialects/messages/codec/answer/decode-stream.ts', TRANSPORT, [
     "if (type === 'error' || value.error) this.failure",
     'if (false) this.failure',

@@ -1,5 +1,6 @@
 /** Reads a client's request into the neutral form. */
 import { GatewayError } from '../../../../errors.ts'
+import { bodyOf } from '../../../core/json/body.ts'
 import {
   booleanAt,
   integerAt,
@@ -12,7 +13,7 @@ import {
   stringAt,
 } from '../../../core/json/checks.ts'
 import { isOutputLimit, OUTPUT_RULE, refusal } from '../../../core/json/fields.ts'
-import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { inside, keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, Names, OutputFormat } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
@@ -57,7 +58,7 @@ const FORMAT = ['name', 'description', 'schema', 'strict']
 const MAX_TOP_LOGPROBS = 20
 
 export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): ModelRequest {
-  const body = recordAt(tryParse(request.body.toString('utf8')), 'body')
+  const body = bodyOf(request)
   refuseAudio(body)
   // Only checked here: logit_bias becomes a loss in keep(), and safety_identifier takes precedence over user.
   optional(body.logit_bias, 'logit_bias', recordAt)

@@ -1,12 +1,14 @@
 /** Reads a request for images as the neutral form: the user's prompt, and the tool of responses that makes images. */
 import { GatewayError } from '../../../../errors.ts'
+import { bodyOf } from '../../../core/json/body.ts'
 import { refusal } from '../../../core/json/fields.ts'
-import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { dataUrl, parseDataUrl } from '../../../core/neutral/media.ts'
 import type { ImagePart, Media, ModelRequest } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { filesOf, textsOf } from '../../edit-form.ts'
 import { typeOfBytes } from '../../image-type.ts'
+import type { ImagesOwn } from '../../own.ts'
 import type * as wire from '../../wire.ts'
 
 /** Fields that the tool has under the same name. */
@@ -35,7 +37,7 @@ const TYPED = [
 const TOOL = 'image_generation'
 
 /** Throws GatewayError unsupported_parameter for more than one image: a call of the tool makes one. */
-export function decodeRequest(request: ParsedRequest): ModelRequest {
+export function decodeRequest(request: ParsedRequest<ImagesOwn>): ModelRequest {
   const { head } = request
   const { value, images, mask, others } = read(request)
   if ((head.images ?? 1) > 1) {
@@ -67,14 +69,18 @@ interface RequestContent {
   others: string[]
 }
 
-function read({ body, contentType }: ParsedRequest): RequestContent {
-  if (contentType !== undefined) {
-    const { images, mask, others } = filesOf(body)
-    const given = { value: textsOf(body), images: images.map((bytes) => imageOf(mediaOf(bytes))), others }
+function read(request: ParsedRequest<ImagesOwn>): RequestContent {
+  const { body, own } = request
+  if (own.kind === 'form') {
+    const { images, mask, others } = filesOf(body, own)
+    const given = {
+      value: textsOf(body, own),
+      images: images.map((bytes) => imageOf(mediaOf(bytes))),
+      others,
+    }
     return mask === undefined ? given : { ...given, mask: mediaOf(mask) }
   }
-  const value = tryParse(body.toString('utf8'))
-  if (!isRecord(value)) throw refusal('body', 'must be a JSON object')
+  const value = bodyOf(request)
   const list: unknown[] = Array.isArray(value.images) ? value.images : []
   const given = { value, images: list.map((item, i) => imageOf(sourceOf(item, `images[${i}]`))), others: [] }
   if (value.mask === undefined || value.mask === null) return given

@@ -1,6 +1,7 @@
 /** Helpers for the tests of answers and streams. */
 import { GatewayError } from '../../../../errors.ts'
 import type { ClientView } from '../../../core/codec.ts'
+import { BodyValue } from '../../../core/json/body.ts'
 import type { Carrier, ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { noLosses } from '../../../testing.ts'
@@ -8,6 +9,9 @@ import { decodeAnswer } from './decode-answer.ts'
 import { decodeStream } from './decode-stream.ts'
 import { encodeAnswer } from './encode-answer.ts'
 import { encodeStream } from './encode-stream.ts'
+
+const FIELDS = { model: 'client-model', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }
+const BODY = Buffer.from(JSON.stringify(FIELDS))
 
 export const REQUEST: ParsedRequest = {
   head: {
@@ -17,8 +21,10 @@ export const REQUEST: ParsedRequest = {
     wantsStreamUsage: false,
     input: { textBytes: 2, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 },
   },
-  body: Buffer.from('{"model":"client-model","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}'),
+  body: BODY,
+  value: new BodyValue(BODY, FIELDS),
   headers: {},
+  own: undefined,
 }
 
 /** An envelope that shows its content. */

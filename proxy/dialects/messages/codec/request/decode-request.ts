@@ -1,5 +1,6 @@
 /** Decodes a messages request into the neutral form. */
 import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
+import { bodyOf } from '../../../core/json/body.ts'
 import {
   countAt,
   numberFrom,
@@ -9,9 +10,8 @@ import {
   stringAt,
   stringsAt,
 } from '../../../core/json/checks.ts'
-import { parseWithInputs } from '../../../core/json/exact.ts'
-import { refusal } from '../../../core/json/fields.ts'
-import { type Fields, isRecord, noFields } from '../../../core/json/value.ts'
+import { withLongInputs } from '../../../core/json/exact.ts'
+import { type Fields, noFields } from '../../../core/json/value.ts'
 import { inside, keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, OutputFormat, Reasoning } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
@@ -44,8 +44,7 @@ const OWN_EFFORTS = EFFORTS.filter((effort) => effort !== 'none' && effort !== '
 const THINKING_FIELDS = ['type', 'budget_tokens', 'display']
 
 export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): ModelRequest {
-  const body = parseWithInputs(parsed.body.toString('utf8'), 'messages')
-  if (!isRecord(body)) throw refusal('messages', 'must be part of a JSON object')
+  const body = withLongInputs(bodyOf(parsed), () => parsed.body.toString('utf8'), 'messages')
   /** Top-level fields that are typed only in part. */
   const more = noFields()
   const system = decodeSystem(body.system)

@@ -1,7 +1,9 @@
 /** The fields of a response that repeat the request. Clients with a strict schema require all of them. */
 
-import { isRecord, tryParse } from '../../../core/json/value.ts'
+import { bodyOf } from '../../../core/json/body.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
+import type { ResponsesOwn } from '../../request.ts'
 
 /** Values of fields that the request lacks or has as null. */
 const DEFAULTS: Record<string, unknown> = {
@@ -12,7 +14,6 @@ const DEFAULTS: Record<string, unknown> = {
   parallel_tool_calls: true,
   presence_penalty: 0,
   frequency_penalty: 0,
-  previous_response_id: null,
   prompt_cache_key: null,
   safety_identifier: null,
   store: true,
@@ -24,34 +25,16 @@ const DEFAULTS: Record<string, unknown> = {
   user: null,
 }
 
-const ECHOES = new WeakMap<ParsedRequest, Record<string, unknown>>()
-/** The client's requests, by the rewritten requests. */
-const ORIGINALS = new WeakMap<ParsedRequest, ParsedRequest>()
-
-/** Makes answers to `request`, a rewritten `original`, repeat the original, which is what the client sent. */
-export function echoOriginal(request: ParsedRequest, original: ParsedRequest): void {
-  ORIGINALS.set(request, ORIGINALS.get(original) ?? original)
-}
-
 /** A response without id, time, model, output, error and usage. */
-export function echoOf(request: ParsedRequest): Record<string, unknown> {
-  const parsed = ORIGINALS.get(request) ?? request
-  let echo = ECHOES.get(parsed)
-  if (echo === undefined) {
-    const body = tryParse(parsed.body.toString('utf8'))
-    echo = makeEcho(isRecord(body) ? body : {})
-    ECHOES.set(parsed, echo)
-  }
-  return echo
-}
-
-function makeEcho(body: Record<string, unknown>): Record<string, unknown> {
-  const echo: Record<string, unknown> = {
+export function echoOf(request: ParsedRequest<ResponsesOwn>): Fields {
+  const body = bodyOf(request)
+  const echo: Fields = {
     object: 'response',
     background: false,
     completed_at: null,
     error: null,
     incomplete_details: null,
+    previous_response_id: request.own.continues ?? null,
     usage: null,
     service_tier: 'default',
     reasoning: reasoningEcho(body.reasoning),

@@ -3,7 +3,6 @@ import { type Usage, zeroUsage } from '../../../../../contract/usage.ts'
 import type { ClientView } from '../../../core/codec.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
-import { echoOf } from './answer-echo.ts'
 
 /** Facts that an upstream sends before the first token. */
 interface Head {
@@ -28,18 +27,16 @@ export function readHead(response: Record<string, unknown>): Head {
 }
 
 /** What a response object takes from its request. */
-interface ResponseContext extends Pick<ClientView, 'parsed' | 'id' | 'created'> {
+interface ResponseContext extends Pick<ClientView, 'echo' | 'id' | 'created'> {
   request: Pick<ModelRequest, 'model'>
 }
 
 /** Writes the response objects of one answer. */
 export class ResponseWriter {
   readonly #client: ResponseContext
-  readonly #constant: Record<string, unknown>
 
   constructor(client: ResponseContext) {
     this.#client = client
-    this.#constant = echoOf(client.parsed)
   }
 
   inProgress(): Record<string, unknown> {
@@ -67,7 +64,7 @@ export class ResponseWriter {
 
   #response(changing: Record<string, unknown>): Record<string, unknown> {
     return {
-      ...this.#constant,
+      ...this.#client.echo,
       ...changing,
       id: `resp_${this.#client.id}`,
       created_at: this.#client.created,

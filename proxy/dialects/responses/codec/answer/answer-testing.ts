@@ -3,28 +3,23 @@ import type { ClientView } from '../../../core/codec.ts'
 import type { ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { noLosses } from '../../../testing.ts'
+import { parseRequest, type ResponsesOwn } from '../../request.ts'
+import { echoOf } from './answer-echo.ts'
 import { decodeStream } from './decode-stream.ts'
 import { encodeStream } from './encode-stream.ts'
 
-export function requestFor(body: object = {}): ParsedRequest {
-  return {
-    head: {
-      model: 'alias',
-      stream: true,
-      choices: 1,
-      wantsStreamUsage: false,
-      input: { textBytes: 0, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 },
-    },
-    body: Buffer.from(JSON.stringify({ model: 'alias', input: 'hi', ...body })),
-    headers: {},
-  }
+export function requestFor(fields: object = {}): ParsedRequest<ResponsesOwn> {
+  const body = { model: 'alias', input: 'hi', stream: true, ...fields }
+  return parseRequest(Buffer.from(JSON.stringify(body)), { maxDepth: 64, maxKeys: 1000 })
 }
 
 /** Seals a carrier as its JSON. */
-export function clientFor(body: object = {}): ClientView {
+export function clientFor(fields: object = {}): ClientView {
+  const parsed = requestFor(fields)
   return {
     request: { source: 'responses', model: 'alias', stream: true, turns: [], tools: [] },
-    parsed: requestFor(body),
+    parsed,
+    echo: echoOf(parsed),
     id: 'X',
     created: 1700,
     inputTokens: 9,

@@ -1,7 +1,8 @@
 /** Reads a responses request as the neutral form. */
 import type { z } from 'zod'
-import { isOutputLimit, OUTPUT_RULE, readOptional, refusal } from '../../../core/json/fields.ts'
-import { isRecord, tryParse } from '../../../core/json/value.ts'
+import { bodyOf } from '../../../core/json/body.ts'
+import { isOutputLimit, OUTPUT_RULE, readOptional } from '../../../core/json/fields.ts'
+import { isRecord } from '../../../core/json/value.ts'
 import { keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, Names, Reasoning, Tool, Turn } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
@@ -62,9 +63,9 @@ export function decodeCompaction(parsed: ParsedRequest, envelopes: Envelopes): M
   return decode(parsed, envelopes, true)
 }
 
-function decode({ head, body }: ParsedRequest, envelopes: Envelopes, compacts: boolean): ModelRequest {
-  const value = tryParse(body.toString('utf8'))
-  if (!isRecord(value)) throw refusal('body', 'must be a JSON object')
+function decode(parsed: ParsedRequest, envelopes: Envelopes, compacts: boolean): ModelRequest {
+  const { head } = parsed
+  const value = bodyOf(parsed)
   const scalars = schema.check(schema.scalars, value, '')
   const { turns, tools: more, ...read } = readConversation(value.input, scalars.instructions, envelopes)
   const compact = compacts || read.compact
