@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ChannelType } from './api/channel.ts'
-import { ENDPOINTS, type EndpointName, endpointsOf, wayTo } from './endpoints.ts'
+import { ENDPOINTS, type EndpointName, endpointsOf, servingOf } from './endpoints.ts'
 import { type Features, featuresOf } from './profiles.ts'
 
 const TYPES = [
@@ -11,33 +11,33 @@ const TYPES = [
   'images',
 ] as const satisfies ChannelType[]
 
-function ways(endpoint: EndpointName, features: Partial<Features>) {
+function servings(endpoint: EndpointName, features: Partial<Features>) {
   return TYPES.map((type) =>
-    wayTo(ENDPOINTS[endpoint], type, { ...featuresOf(type, undefined), ...features }, true),
+    servingOf(ENDPOINTS[endpoint], type, { ...featuresOf(type, undefined), ...features }, true),
   )
 }
 
 describe('how an endpoint reaches chat_completion, responses, messages, embeddings and images', () => {
-  test.each<[EndpointName, ReturnType<typeof ways>]>([
-    ['chat', ['native', 'hub', 'hub', undefined, 'hub']],
-    ['responses', ['hub', 'native', 'hub', undefined, 'hub']],
-    ['messages', ['hub', 'hub', 'native', undefined, 'hub']],
+  test.each<[EndpointName, ReturnType<typeof servings>]>([
+    ['chat', ['byte', 'hub', 'hub', undefined, 'hub']],
+    ['responses', ['hub', 'byte', 'hub', undefined, 'hub']],
+    ['messages', ['hub', 'hub', 'byte', undefined, 'hub']],
     ['compact', ['hub', 'hub', 'hub', undefined, undefined]],
-    ['count_tokens', ['estimate', 'estimate', 'native', undefined, undefined]],
-    ['embeddings', [undefined, undefined, undefined, 'native', undefined]],
-    ['images', [undefined, 'hub', undefined, undefined, 'native']],
-    ['image_edits', [undefined, 'hub', undefined, undefined, 'native']],
+    ['count_tokens', ['estimate', 'estimate', 'byte', undefined, undefined]],
+    ['embeddings', [undefined, undefined, undefined, 'byte', undefined]],
+    ['images', [undefined, 'hub', undefined, undefined, 'byte']],
+    ['image_edits', [undefined, 'hub', undefined, undefined, 'byte']],
   ])('%s, without features', (endpoint, wanted) => {
-    expect(ways(endpoint, { compaction: false, embeddings: false, images: false })).toEqual(wanted)
+    expect(servings(endpoint, { compaction: false, embeddings: false, images: false })).toEqual(wanted)
   })
 
-  test.each<[EndpointName, ReturnType<typeof ways>]>([
-    ['compact', ['hub', 'native', 'hub', undefined, undefined]],
-    ['embeddings', ['native', 'native', undefined, 'native', undefined]],
-    ['images', ['native', 'native', undefined, undefined, 'native']],
-    ['image_edits', ['native', 'native', undefined, undefined, 'native']],
+  test.each<[EndpointName, ReturnType<typeof servings>]>([
+    ['compact', ['hub', 'byte', 'hub', undefined, undefined]],
+    ['embeddings', ['byte', 'byte', undefined, 'byte', undefined]],
+    ['images', ['byte', 'byte', undefined, undefined, 'byte']],
+    ['image_edits', ['byte', 'byte', undefined, undefined, 'byte']],
   ])('%s, with all features', (endpoint, wanted) => {
-    expect(ways(endpoint, { compaction: true, embeddings: true, images: true })).toEqual(wanted)
+    expect(servings(endpoint, { compaction: true, embeddings: true, images: true })).toEqual(wanted)
   })
 })
 

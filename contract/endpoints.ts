@@ -10,20 +10,19 @@ export type DialectName = (typeof DIALECT_NAMES)[number]
 export const API_NAMES = [...DIALECT_NAMES, 'images'] as const
 export type ApiName = (typeof API_NAMES)[number]
 
-/**
- * How an endpoint reaches a channel. Native: the upstream has the same API, bytes pass. Hub: by conversion. Estimate: the
- * gateway answers without calling the upstream, and marks the answer as estimated.
- */
-export type Way = 'native' | 'hub' | 'estimate'
+/** `byte`: the upstream has the same API, bytes pass. `hub`: requests and answers are converted. */
+export type LaneKind = 'byte' | 'hub'
+/** How a channel serves an endpoint. Estimate: the gateway answers in its place, and marks the answer as estimated. */
+export type Serving = LaneKind | 'estimate'
 
 export interface EndpointFacts {
   /** Path at the gateway: an express pattern, which may contain the model. */
   path: string
   /**
-   * By type of channel. `{ feature, else }`: native if the upstream has the feature, otherwise `else`; without `else`, not
+   * By type of channel. `{ feature, else }`: byte if the upstream has the feature, otherwise `else`; without `else`, not
    * reached. Channels of absent types are not reached.
    */
-  ways: Partial<Record<ChannelType, Way | { feature: keyof Features; else?: Way }>>
+  servedBy: Partial<Record<ChannelType, Serving | { feature: keyof Features; else?: Serving }>>
   /** Costs nothing. Accounts without funds are refused nevertheless. */
   unbilled?: true
   /** GET of the path opens a WebSocket. Each message on it is a call of the endpoint. */
@@ -32,8 +31,8 @@ export interface EndpointFacts {
   stored?: true
 }
 
-const IMAGE_WAYS: EndpointFacts['ways'] = {
-  images: 'native',
+const BY_IMAGE_CHANNELS: EndpointFacts['servedBy'] = {
+  images: 'byte',
   chat_completion: { feature: 'images' },
   responses: { feature: 'images', else: 'hub' },
 }
@@ -41,37 +40,37 @@ const IMAGE_WAYS: EndpointFacts['ways'] = {
 export const ENDPOINTS = {
   chat: {
     path: '/v1/chat/completions',
-    ways: { chat_completion: 'native', responses: 'hub', messages: 'hub', images: 'hub' },
+    servedBy: { chat_completion: 'byte', responses: 'hub', messages: 'hub', images: 'hub' },
   },
   responses: {
     path: '/v1/responses',
-    ways: { responses: 'native', chat_completion: 'hub', messages: 'hub', images: 'hub' },
+    servedBy: { responses: 'byte', chat_completion: 'hub', messages: 'hub', images: 'hub' },
     webSocket: true,
     stored: true,
   },
   compact: {
     path: '/v1/responses/compact',
-    ways: { responses: { feature: 'compaction', else: 'hub' }, chat_completion: 'hub', messages: 'hub' },
+    servedBy: { responses: { feature: 'compaction', else: 'hub' }, chat_completion: 'hub', messages: 'hub' },
   },
   messages: {
     path: '/v1/messages',
-    ways: { messages: 'native', chat_completion: 'hub', responses: 'hub', images: 'hub' },
+    servedBy: { messages: 'byte', chat_completion: 'hub', responses: 'hub', images: 'hub' },
   },
   count_tokens: {
     path: '/v1/messages/count_tokens',
-    ways: { messages: 'native', chat_completion: 'estimate', responses: 'estimate' },
+    servedBy: { messages: 'byte', chat_completion: 'estimate', responses: 'estimate' },
     unbilled: true,
   },
   embeddings: {
     path: '/v1/embeddings',
-    ways: {
-      embeddings: 'native',
+    servedBy: {
+      embeddings: 'byte',
       chat_completion: { feature: 'embeddings' },
       responses: { feature: 'embeddings' },
     },
   },
-  images: { path: '/v1/images/generations', ways: IMAGE_WAYS },
-  image_edits: { path: '/v1/images/edits', ways: IMAGE_WAYS },
+  images: { path: '/v1/images/generations', servedBy: BY_IMAGE_CHANNELS },
+  image_edits: { path: '/v1/images/edits', servedBy: BY_IMAGE_CHANNELS },
 } as const satisfies Record<string, EndpointFacts>
 
 export type EndpointName = keyof typeof ENDPOINTS
@@ -93,19 +92,21 @@ function endpointWith(fact: 'webSocket' | 'stored'): EndpointName {
  * route has images channels only. On other routes they answer no text endpoint. Without this, a request that fails on a
  * text channel would be answered with an image of the prompt.
  */
-export function wayTo(
+export function servingOf(
   endpoint: EndpointFacts,
   type: ChannelType,
   features: Features,
   picturesOnly: boolean,
-): Way | undefined {
-  const way = endpoint.ways[type]
-  if (CHANNEL_TYPE_FACTS[type].imagesOnly && way === 'hub' && !picturesOnly) return undefined
-  if (typeof way !== 'object') return way
-  return features[way.feature] === true ? 'native' : way.else
+): Serving | undefined {
+  const serving = endpoint.servedBy[type]
+  if (CHANNEL_TYPE_FACTS[type].imagesOnly && serving === 'hub' && !picturesOnly) return undefined
+  if (typeof serving !== 'object') return serving
+  return features[serving.feature] === true ? 'byte' : serving.else
 }
 
-/** Names of the endpoints that a channel of this type and features can serve, on a route as wayTo() says. */
+/** Names of the endpoints that a channel of this type and features can serve, on a route as servingOf() says. */
 export function endpointsOf(type: ChannelType, features: Features, picturesOnly: boolean): EndpointName[] {
-  return ENDPOINT_NAMES.filter((name) => wayTo(ENDPOINTS[name], type, features, picturesOnly) !== undefined)
+  return ENDPOINT_NAMES.filter(
+    (name) => servingOf(ENDPOINTS[name], type, features, picturesOnly) !== undefined,
+  )
 }

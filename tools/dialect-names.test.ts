@@ -65,7 +65,7 @@ test.each([
   "if (api === 'messages') return",
   'const { path } = ENDPOINTS.responses',
   "import { chat } from '../dialects/chat/index.ts'",
-  "{ chat_completion: 'native' }",
+  "{ chat_completion: 'byte' }",
   "family: 'anthropic',",
 ])('would find: %s', (source) => expect(names(source)).toBe(true))
 

@@ -9,9 +9,9 @@ test('every endpoint has a path of its own', () => {
 })
 
 test('an endpoint that is converted has a codec, and what it is converted into another one', () => {
-  for (const { api, ways } of Object.values(ENDPOINTS)) {
-    for (const [type, way] of Object.entries(ways)) {
-      const first = typeof way === 'object' ? way.else : way
+  for (const { api, servedBy } of Object.values(ENDPOINTS)) {
+    for (const [type, serving] of Object.entries(servedBy)) {
+      const first = typeof serving === 'object' ? serving.else : serving
       if (first === 'hub') expect([type, api.codec]).not.toEqual([type, undefined])
       if (first === 'estimate') expect([type, api.estimate]).not.toEqual([type, undefined])
     }

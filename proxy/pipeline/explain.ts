@@ -14,7 +14,7 @@ import { modelAllowed } from '../table/routing.ts'
 import { contenders } from '../upstream/choose.ts'
 import type { ChannelHealth } from '../upstream/health.ts'
 import { amountToHold, outputLimit } from './billing/charge.ts'
-import { eligibleWay, notEligible, planRoute, targetModel } from './route.ts'
+import { notEligible, planRoute, servingFor, targetModel } from './route.ts'
 
 export interface Question {
   /** SHA-256 of the key. */
@@ -204,8 +204,7 @@ function candidatesOf(
     if (channel === undefined) continue
     const facts = factsOf(target, channel, targetModel(target, upstreamModel))
     const reason = notEligible(route, target, channel, endpoint)
-    const way = eligibleWay(route, target, channel, endpoint)
-    const lane = way === 'native' ? 'byte' : 'hub'
+    const lane = servingFor(route, target, channel, endpoint) === 'byte' ? 'byte' : 'hub'
     if (reason !== undefined) {
       others.push({ ...facts, share: 0, state: 'not_eligible', reason })
       continue

@@ -1,6 +1,6 @@
 /** From a model name to the channels that can serve this endpoint, or the reason why there are none. */
 import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
-import { type ApiName, type Way, wayTo } from '../../contract/endpoints.ts'
+import { type ApiName, type LaneKind, type Serving, servingOf } from '../../contract/endpoints.ts'
 import type { Features } from '../../contract/profiles.ts'
 import type { ChannelRecord, RouteRecord, TargetRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
@@ -18,7 +18,7 @@ export interface PlannedTarget {
   key: string
   channel: ChannelRecord
   target: TargetRecord
-  way: 'native' | 'hub'
+  lane: LaneKind
   /** Upstreams of the channel's type may lack the endpoint. */
   isOptionalEndpoint: boolean
   /** The dialect of the channel; absent where nothing is ever converted. */
@@ -47,16 +47,16 @@ export function planRoute(
   for (const target of route.targets) {
     const channel = table.channel(namespace, target.channel)
     if (channel === undefined) continue
-    const way = eligibleWay(route, target, channel, endpoint)
-    if (way === 'estimate') estimated = true
-    if (way === undefined || way === 'estimate') continue
+    const serving = servingFor(route, target, channel, endpoint)
+    if (serving === 'estimate') estimated = true
+    if (serving === undefined || serving === 'estimate') continue
     const api = CHANNEL_TYPE_FACTS[channel.type].api
     targets.push({
       key: `${namespace}/${target.channel}`,
       channel,
       target,
-      way,
-      isOptionalEndpoint: endpoint.unbilled === true || typeof endpoint.ways[channel.type] === 'object',
+      lane: serving,
+      isOptionalEndpoint: endpoint.unbilled === true || typeof endpoint.servedBy[channel.type] === 'object',
       ...(api !== undefined && { api }),
       features: featuresAt(target, channel),
       model: targetModel(target, upstreamModel),
@@ -66,14 +66,14 @@ export function planRoute(
 }
 
 /** How a target serves an endpoint; undefined when it does not. */
-export function eligibleWay(
+export function servingFor(
   { picturesOnly = false }: RouteRecord,
   target: TargetRecord,
   channel: ChannelRecord,
   endpoint: Endpoint,
-): Way | undefined {
+): Serving | undefined {
   if (target.weight === 0) return undefined
-  return wayTo(endpoint, channel.type, featuresAt(target, channel), picturesOnly)
+  return servingOf(endpoint, channel.type, featuresAt(target, channel), picturesOnly)
 }
 
 /** Why a target cannot serve an endpoint, in our words; undefined when it can. */
@@ -84,10 +84,10 @@ export function notEligible(
   endpoint: Endpoint,
 ): string | undefined {
   if (target.weight === 0) return 'its weight is 0'
-  if (eligibleWay(route, target, channel, endpoint) !== undefined) return undefined
-  const way = endpoint.ways[channel.type]
-  if (typeof way === 'object') return `the channel does not have the feature ${way.feature}`
-  if (way !== undefined)
+  if (servingFor(route, target, channel, endpoint) !== undefined) return undefined
+  const serving = endpoint.servedBy[channel.type]
+  if (typeof serving === 'object') return `the channel does not have the feature ${serving.feature}`
+  if (serving !== undefined)
     return 'the route has channels of other types, so this image channel does not answer text requests'
   return `the endpoint does not reach ${channel.type} channels`
 }

@@ -57,7 +57,7 @@ function laneOf(client: DialectName, body: object) {
   const features = featuresOf('chat_completion', undefined)
   return lanes.open({
     channel: 'd/c',
-    way: 'hub',
+    lane: 'hub',
     api: 'chat',
     model: 'up',
     features,

@@ -122,9 +122,9 @@ async function nextChoice(
   for (;;) {
     const target = nextTarget(upstreams, job, progress)
     if (target === undefined) return undefined
-    const { key: channel, way, api, model, features } = target
+    const { key: channel, lane, api, model, features } = target
     try {
-      const how = { channel, way, model, features, ...(api && { api }), ...progress.changes }
+      const how = { channel, lane, model, features, ...(api && { api }), ...progress.changes }
       return { target, lane: await job.lanes.open(how) }
     } catch (error) {
       // If the store is down no channel can be tried, so this error wins over what any upstream said.
@@ -186,14 +186,13 @@ function retryWithChanges(
  * no conversion are left.
  */
 function isConversionFault(
-  { lanes, targets }: AttemptJob,
+  { targets }: AttemptJob,
   { tried, excluded }: Progress,
   lane: Lane,
   failure: UpstreamFailure,
 ): boolean {
   if (failure.class !== 'caller_fault' || lane.kind === 'byte') return false
-  const native = (other: PlannedTarget) =>
-    lanes.kindFor(other) === 'byte' && !tried.has(other) && !excluded.has(other)
+  const native = (other: PlannedTarget) => other.lane === 'byte' && !tried.has(other) && !excluded.has(other)
   if (!targets.some(native)) return false
   for (const other of targets) if (!native(other)) excluded.add(other)
   return true

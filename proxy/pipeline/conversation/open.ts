@@ -105,7 +105,7 @@ async function continued(
   const native = lanesFor(opening, request)
   const keeps = (channel: string | undefined) => binding?.native === true && channel === binding.channel
   const whole = async () => lanesFor(opening, await expanded())
-  if (binding === undefined || !targets.some(({ key, way }) => way === 'native' && keeps(key))) {
+  if (binding === undefined || !targets.some(({ key, lane }) => lane === 'byte' && keeps(key))) {
     const all = await expanded()
     return { request: all, lanes: lanesFor(opening, all) }
   }
@@ -114,9 +114,8 @@ async function continued(
   return {
     request: { ...request, head: { ...head, input } },
     lanes: {
-      kindFor: (way) => native.kindFor(way),
       open: async (target) => {
-        const knows = target.way === 'native' && keeps(target.channel) && !target.withoutState
+        const knows = target.lane === 'byte' && keeps(target.channel) && !target.withoutState
         return knows ? { ...native.open(target), byReference: true } : (await whole()).open(target)
       },
     },

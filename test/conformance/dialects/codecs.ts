@@ -134,7 +134,7 @@ export function laneOf(
     DIALECTS,
   )
   return lanes.open({
-    way: client === upstream ? 'native' : 'hub',
+    lane: client === upstream ? 'byte' : 'hub',
     api: upstream,
     model,
     features: allFeatures(upstream, features),

@@ -60,7 +60,7 @@ function laneAt(upstream: 'chat' | 'messages' | 'responses', body: object, owner
   const settings = { rewriteModel: false, unsupported: 'Drop', defaultMaxOutputTokens: 100 } as const
   const lanes = lanesOf({ client: responses, ...about, ...settings }, DIALECTS)
   return lanes.open({
-    way: upstream === 'responses' ? 'native' : 'hub',
+    lane: upstream === 'responses' ? 'byte' : 'hub',
     api: upstream,
     model: 'up',
     features: allFeatures(upstream, { compaction: false }),

@@ -64,7 +64,7 @@ export const PIPELINE: Mutant[] = [
     'contract/endpoints.ts',
     'test/e2e/text-or-image.test.ts',
     // A request that a text channel cannot answer becomes an image.
-    ["if (CHANNEL_TYPE_FACTS[type].imagesOnly && way === 'hub' && !picturesOnly) return undefined", ''],
+    ["if (CHANNEL_TYPE_FACTS[type].imagesOnly && serving === 'hub' && !picturesOnly) return undefined", ''],
   ),
   // While its text channel is disabled, a route's requests become images.
   ...faults('controller/compile/channels.ts', 'controller/compile/cases.test.ts', [

@@ -106,8 +106,8 @@ export const RELAY: Mutant[] = [
     ['res.flushHeaders()', ''],
     // The upstream continues without a client.
     [
-      'await unlessAborted(streamAnswer(socket, call, res, events), signal)',
-      'await streamAnswer(socket, call, res, events)',
+      'await unlessAborted(streamAnswer(call, res, events), signal)',
+      'await streamAnswer(call, res, events)',
     ],
   ),
 

@@ -4,6 +4,14 @@ import { DIALECTS } from '../../index.ts'
 import type { Envelopes } from '../neutral/types.ts'
 import { lanesOf } from './index.ts'
 
+const TARGET = {
+  channel: 'd/c',
+  lane: 'byte',
+  api: 'messages',
+  model: 'up',
+  features: featuresOf('messages', undefined),
+  withoutCarriers: false,
+} as const
 const ENVELOPES: Envelopes = { seal: () => 'slc1.signature.AA', open: () => 'broken' }
 
 function lanes(text: string, signature: string | undefined, rewriteModel = false) {
@@ -38,24 +46,15 @@ it.each([
   ['Hello', 'EqQBCkYIARgC', true],
   ['Hello', 'slc1.encrypted.AAAA', false],
 ] as const)('equal dialects pass bytes (%s, %s, %s)', (text, signature, rewriteModel) => {
-  expect(lanes(text, signature, rewriteModel).kindFor({ way: 'native' })).toBe('byte')
+  expect(lanes(text, signature, rewriteModel).open(TARGET).kind).toBe('byte')
 })
 
 it('other dialects: always the hub', () => {
-  expect(lanes('Hello', undefined).kindFor({ way: 'hub' })).toBe('hub')
+  expect(lanes('Hello', undefined).open({ ...TARGET, lane: 'hub' }).kind).toBe('hub')
 })
 
 it('an envelope for another upstream is removed, and its loss reported', () => {
-  const features = featuresOf('messages', undefined)
-  const target = {
-    channel: 'd/c',
-    way: 'native',
-    api: 'messages',
-    model: 'up',
-    features,
-    withoutCarriers: false,
-  } as const
-  const lane = lanes('Hello', 'slc1.encrypted.AAAA').open(target)
+  const lane = lanes('Hello', 'slc1.encrypted.AAAA').open(TARGET)
   expect(lane.body.toString()).not.toContain('slc1.')
   expect(lane.body.toString()).toContain('Well.')
   expect(lane.losses.names).toEqual(['messages.content.thinking', 'messages.content.signature'])
@@ -83,7 +82,7 @@ it.each([
       rewriteModel: false,
     },
     DIALECTS,
-  ).open({ channel: 'd/c', way: 'hub', api: 'messages', model: 'up', features, withoutCarriers: false })
+  ).open({ channel: 'd/c', lane: 'hub', api: 'messages', model: 'up', features, withoutCarriers: false })
   const answer = {
     id: 'msg_1',
     type: 'message',
@@ -117,7 +116,7 @@ it.each([
   } as const
   const lane = lanesOf(about, DIALECTS).open({
     channel: 'd/c',
-    way: 'native',
+    lane: 'byte',
     api: 'responses',
     model: 'up',
     features: featuresOf('responses', undefined, { compaction }),
@@ -155,7 +154,7 @@ it.each(
       DIALECTS,
     ).open({
       channel: 'd/c',
-      way: from === to ? 'native' : 'hub',
+      lane: from === to ? 'byte' : 'hub',
       api: to,
       model: 'up',
       features: featuresOf('messages', undefined),

@@ -1,5 +1,5 @@
 /** Chooses the lane of an attempt: bytes between equal dialects, the hub between different ones. */
-import type { ApiName } from '../../../../contract/endpoints.ts'
+import type { ApiName, LaneKind } from '../../../../contract/endpoints.ts'
 import type { Features } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { ClientView } from '../codec.ts'
@@ -33,13 +33,10 @@ interface LaneRequest {
 }
 
 /** How an attempt reaches its upstream. */
-interface LaneWay {
-  way: 'native' | 'hub'
+export interface LaneTarget {
+  lane: LaneKind
   /** The upstream's API; absent for endpoints without conversion. */
   api?: ApiName
-}
-
-export interface LaneTarget extends LaneWay {
   /** Upstream model name. */
   model: string
   features: Features
@@ -54,7 +51,6 @@ export interface LaneTarget extends LaneWay {
 }
 
 export interface Lanes {
-  kindFor(target: LaneWay): Lane['kind']
   /** Throws GatewayError when the request cannot take this lane. */
   open(target: LaneTarget): Lane | Promise<Lane>
 }
@@ -117,14 +113,13 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
     if (client.estimate !== undefined && isSealed) {
       throw new GatewayError('upstream_error', 'The upstream cannot read this request.', { final: true })
     }
-    const { way, api, model, features, withoutCarriers } = target
-    if (way === 'native' || api === undefined) return openNative(target)
+    const { lane, api, model, features, withoutCarriers } = target
+    if (lane === 'byte' || api === undefined) return openNative(target)
     if (codec === undefined) throw new TypeError(`${client.name} is never converted`)
     const to = { model, features, withoutCarriers, unsupported, defaultMaxOutputTokens }
     return hubLane({ codec, lossNames: client.lossNames }, view(), { ...to, upstream: dialects[api] })
   }
   return {
-    kindFor: ({ way }) => (way === 'native' ? 'byte' : 'hub'),
     open(target): Lane {
       const lane = openAny(target)
       parsed.value?.drop()

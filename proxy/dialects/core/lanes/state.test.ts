@@ -27,7 +27,7 @@ function sent(name: Name, text: string, { withoutCarriers = false, unsupported =
   const about = { client, parsed, id: 'x', created: 1, inputTokens: 1 }
   const settings = { envelopes: ENVELOPES, rewriteModel: false, defaultMaxOutputTokens: 10, unsupported }
   const lane = lanesOf({ ...about, ...settings }, DIALECTS).open({
-    way: 'native',
+    lane: 'byte',
     api: name,
     model: 'up',
     features: featuresOf(name === 'chat' ? 'chat_completion' : name, undefined),

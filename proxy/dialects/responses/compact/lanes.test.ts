@@ -51,7 +51,7 @@ function open(name: Name, body: object, client: ClientApi = responses) {
   const about = { parsed, id: 'X', created: 1700, inputTokens: 5, envelopes: ENVELOPES, rewriteModel: false }
   const settings = { unsupported: 'Reject', defaultMaxOutputTokens: 500 } as const
   return lanesOf({ client, ...about, ...settings }, DIALECTS).open({
-    way: name === 'responses' ? 'native' : 'hub',
+    lane: name === 'responses' ? 'byte' : 'hub',
     api: name,
     model: 'up',
     features: featuresOf(TYPES[name], undefined, { compaction: false }),

@@ -123,8 +123,8 @@ export const IMAGE_FAULTS: Mutant[] = [
     'contract/endpoints.test.ts',
     // Endpoints reach upstreams that lack them, and counting costs money.
     [
-      "return features[way.feature] === true ? 'native' : way.else",
-      "return features[way.feature] === false ? way.else : way.else ?? 'native'",
+      "return features[serving.feature] === true ? 'byte' : serving.else",
+      "return features[serving.feature] === false ? serving.else : serving.else ?? 'byte'",
     ],
     ['    unbilled: true,\n', ''],
   ),
