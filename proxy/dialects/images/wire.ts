@@ -29,6 +29,8 @@ export type Options = FieldsOf<
     | 'size'
   >
 >
+export type Option = keyof Options
+
 /** The JSON form of a request for edits. The SDK always sends a form. */
 export type JsonEdit = Request & { images: ImageUrl[] }
 export type ImageUrl = { image_url: string }
@@ -40,7 +42,7 @@ export type Mask = Responses.Tool.ImageGeneration.InputImageMask
 // --- Answers ----------------------------------------------------------------------------------------------------------
 
 /** How an image was made, in the words of any vendor. */
-type Making = { background?: string; output_format?: string; quality?: string; size?: string }
+export type Making = { background?: string; output_format?: string; quality?: string; size?: string }
 
 export type Answer = Sparse<With<ImagesResponse, Making & { data: Image[]; usage?: Usage }>>
 export type AnswerImage = Sparse<Image>

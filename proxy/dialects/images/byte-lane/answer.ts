@@ -10,12 +10,7 @@ import { readUsage } from '../usage.ts'
 import type * as wire from '../wire.ts'
 
 /** Fields of an answer that the event of each image repeats. */
-export const SHARED = [
-  'size',
-  'quality',
-  'background',
-  'output_format',
-] as const satisfies (keyof wire.Answer & keyof wire.Event)[]
+export const SHARED: (keyof wire.Making)[] = ['size', 'quality', 'background', 'output_format']
 
 /** `events`: the event family of the stream that the client requested; undefined without a stream. */
 export function readAnswer(

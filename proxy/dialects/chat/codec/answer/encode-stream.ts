@@ -246,24 +246,22 @@ export class ChatStreamEncoder implements StreamEncoder {
   /** Writes Markdown text, which clients without support for images can show. */
   #image(part: ImagePart): void {
     const markdown = markdownImage(part.source, this.#client.request)
-    if (markdown === undefined) {
-      this.#imageEntry(part)
-      return
+    if (markdown === undefined) this.#imageEntry(part)
+    else {
+      const text = this.#textLength === 0 ? markdown : PARAGRAPH + markdown
+      this.#textLength += text.length
+      this.#field('content', text)
     }
-    const text = this.#textLength === 0 ? markdown : PARAGRAPH + markdown
-    this.#textLength += text.length
-    this.#field('content', text)
   }
 
   /** Writes an entry of `images`, as some chat upstreams do. */
   #imageEntry(part: ImagePart): void {
     const image = writeImage(part, this.#images || undefined)
-    if (image === undefined) {
-      this.#lose('image')
-      return
+    if (image === undefined) this.#lose('image')
+    else {
+      this.#images++
+      this.#delta({ images: [image] })
     }
-    this.#images++
-    this.#delta({ images: [image] })
   }
 
   #finish({ finish, usage = this.#usage, tier }: Part<'finish'>): void {

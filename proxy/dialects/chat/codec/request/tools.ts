@@ -215,11 +215,8 @@ function encodeChoice(choice: ToolChoice, writing: Writing): wire.Request['tool_
     case 'tool':
       return namedTool(choice)
     case 'allowed': {
-      const tools = choice.tools.map(namedTool)
-      return {
-        type: 'allowed_tools',
-        allowed_tools: { mode: choice.mode, tools },
-      } satisfies wire.AllowedTools
+      const allowed_tools = { mode: choice.mode, tools: choice.tools.map(namedTool) }
+      return { type: 'allowed_tools', allowed_tools } satisfies wire.AllowedTools
     }
     case 'web-search':
       // Chat models with web search search on every request.

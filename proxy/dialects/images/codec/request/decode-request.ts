@@ -10,17 +10,8 @@ import { filesOf, textsOf } from '../../edit-form.ts'
 import { typeOfBytes } from '../../image-type.ts'
 import type { ImagesOwn } from '../../own.ts'
 import type * as wire from '../../wire.ts'
+import { EDIT_OPTIONS } from './encode-request.ts'
 
-/** Fields that the tool has under the same name. */
-const OPTIONS: readonly (keyof wire.ImageTool & keyof wire.Options)[] = [
-  'size',
-  'quality',
-  'background',
-  'output_format',
-  'output_compression',
-  'moderation',
-  'input_fidelity',
-]
 /** Fields that the neutral form contains. */
 const TYPED = [
   'model',
@@ -32,7 +23,7 @@ const TYPED = [
   'safety_identifier',
   'images',
   'mask',
-  ...OPTIONS,
+  ...EDIT_OPTIONS,
 ]
 const TOOL = 'image_generation'
 
@@ -107,7 +98,7 @@ function sourceOf(image: unknown, path: string): Media {
 
 function toolOf(value: Fields, stream: boolean, mask: Media | undefined): wire.ImageTool {
   const tool: wire.ImageTool = { type: TOOL }
-  for (const name of OPTIONS) {
+  for (const name of EDIT_OPTIONS) {
     if (value[name] !== undefined && value[name] !== null) tool[name] = value[name]
   }
   const partials = value.partial_images

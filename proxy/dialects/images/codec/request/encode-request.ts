@@ -12,7 +12,7 @@ import type * as wire from '../../wire.ts'
 import { loseSettings } from './lose.ts'
 
 /** Fields that the tool of responses has under the same name. */
-const OPTIONS: (keyof wire.Options)[] = [
+const OPTIONS: wire.Option[] = [
   'size',
   'quality',
   'background',
@@ -20,7 +20,7 @@ const OPTIONS: (keyof wire.Options)[] = [
   'output_compression',
   'moderation',
 ]
-const EDIT_OPTIONS: (keyof wire.Options)[] = [...OPTIONS, 'input_fidelity']
+export const EDIT_OPTIONS: wire.Option[] = [...OPTIONS, 'input_fidelity']
 /** Fields of the tool that a request without them implies. */
 const IMPLIED = ['type', 'action']
 const EDITS = '/images/edits'
@@ -37,8 +37,8 @@ export function encodeRequest(request: ModelRequest, { model, losses }: EncodeTa
   if (turn === undefined || prompt.trim() === '') throw unsupported(losses, 'turns', 'must end in a text')
   const images = turn.parts.filter((part) => part.type === 'image')
   loseSettings(request, turn, losses)
-  const fields: wire.Request = { model, prompt: prompt.toWellFormed() }
-  setOptions(fields, request, images.length > 0 ? EDIT_OPTIONS : OPTIONS, losses)
+  const start: wire.Request = { model, prompt: prompt.toWellFormed() }
+  const fields = { ...start, ...toolFields(request, images.length > 0 ? EDIT_OPTIONS : OPTIONS, losses) }
   if (request.user !== undefined) fields.user = shortUser(request.user)
   if (images.length === 0) return { body: fields }
   const sources = images.map((image) => checked(image, losses))
@@ -59,20 +59,16 @@ function lastTurn({ turns }: ModelRequest): UserTurn | undefined {
   return last?.role === 'user' ? last : undefined
 }
 
-/** Adds the options of the tool. */
-function setOptions(
-  fields: wire.Options,
-  request: ModelRequest,
-  names: readonly (keyof wire.Options)[],
-  losses: Losses,
-): void {
+function toolFields(request: ModelRequest, names: readonly wire.Option[], losses: Losses): wire.Options {
   const tool = request.tools.find(isImageTool)?.tool ?? {}
+  const fields: wire.Options = {}
   for (const [name, value] of Object.entries(tool)) {
     const option = names.find((known) => known === name)
     const isPlain = typeof value === 'string' || typeof value === 'number'
     if (option !== undefined && isPlain) fields[option] = value
     else if (!IMPLIED.includes(name) && !asksForNothing(name, value)) losses.lose('tools')
   }
+  return fields
 }
 
 /** True for a value that requests nothing. */
