@@ -70,12 +70,10 @@ function write(answer: wire.Answer, entries: wire.Entry[], vectors: Vector[]): B
   const data = entries.map((entry, index) => {
     const vector = vectors[index] ?? ''
     const embedding = typeof vector === 'string' ? vector : exactly(vector)
-    const rewritten: wire.Rewritten = { index, embedding }
-    return { ...entry, ...rewritten }
+    return { ...entry, ...({ index, embedding } satisfies wire.Rewritten) }
   })
-  const changed: wire.Answer = { data }
   try {
-    return Buffer.from(JSON.stringify({ ...answer, ...changed }))
+    return Buffer.from(JSON.stringify({ ...answer, ...({ data } satisfies wire.Answer) }))
   } catch (error) {
     if (error instanceof RangeError) return undefined
     throw error

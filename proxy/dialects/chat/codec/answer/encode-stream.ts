@@ -51,7 +51,7 @@ export class ChatStreamEncoder implements StreamEncoder {
    * Of a list in several deltas the Node SDK keeps the last, and the Python SDK refuses later entries without an index.
    * So details wait for the end of adjacent reasoning, and annotations for the end of the stream.
    */
-  #details: wire.AnyDetail[] = []
+  #details: wire.Detail[] = []
   #detailsWritten = 0
   /** The entries come from a chat upstream and keep its indexes. */
   #ownDetails = false
@@ -134,12 +134,9 @@ export class ChatStreamEncoder implements StreamEncoder {
     this.#delta({ role: 'assistant', content: '', refusal: null })
   }
 
-  #chunk(
-    choices: wire.Chunk['choices'],
-    service_tier?: string,
-    usage: wire.Chunk['usage'] = this.#wantsUsage ? null : undefined,
-  ): string {
+  #chunk(choices: wire.Chunk['choices'], service_tier?: string, counted?: wire.Usage): string {
     const { created, request } = this.#client
+    const usage = counted ?? (this.#wantsUsage ? null : undefined)
     const id = `chatcmpl-${this.#client.id}`
     const object = 'chat.completion.chunk'
     const chunk: wire.Chunk = { id, object, created, model: request.model, choices, service_tier, usage }

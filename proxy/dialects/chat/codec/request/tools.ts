@@ -2,6 +2,7 @@
 
 import { booleanAt, listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
 import { refusal } from '../../../core/json/fields.ts'
+import { present } from '../../../core/json/present.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { inside, keep } from '../../../core/neutral/keep.ts'
 import type {
@@ -14,7 +15,6 @@ import type {
   WebSearchTool,
 } from '../../../core/neutral/types.ts'
 import type * as wire from '../../wire.ts'
-import { present } from '../present.ts'
 import { CACHE_FIELDS, decodeCache, lostControl } from './cache.ts'
 import { lose, unsupported, type Writing } from './encode-content.ts'
 

@@ -1,6 +1,7 @@
 /** Converts images between the images API and the neutral form. */
 import type { UpstreamFailure } from '../../../../errors.ts'
 import { GatewayError } from '../../../../errors.ts'
+import { present } from '../../../core/json/present.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import { imageType, parseDataUrl } from '../../../core/neutral/media.ts'
 import type { ImagePart, Making, Media } from '../../../core/neutral/types.ts'
@@ -25,18 +26,13 @@ function readSource({ b64_json: base64, url }: Fields, { format }: Making): Medi
 
 export function readMaking(entry: Fields, shared: Fields): Making {
   const read = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
-  const revisedPrompt = read(entry.revised_prompt)
-  const size = read(shared.size)
-  const quality = read(shared.quality)
-  const background = read(shared.background)
-  const format = read(shared.output_format)
-  return {
-    ...(revisedPrompt !== undefined && { revisedPrompt }),
-    ...(size !== undefined && { size }),
-    ...(quality !== undefined && { quality }),
-    ...(background !== undefined && { background }),
-    ...(format !== undefined && { format }),
-  }
+  return present({
+    revisedPrompt: read(entry.revised_prompt),
+    size: read(shared.size),
+    quality: read(shared.quality),
+    background: read(shared.background),
+    format: read(shared.output_format),
+  })
 }
 
 /** With `b64_json` or `url`; with neither for a file that only its vendor has. */
