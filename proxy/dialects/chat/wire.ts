@@ -71,10 +71,10 @@ type Thoughts = {
   /** vLLM's; the gateway passes it on. */
   reasoning?: string
   /** OpenRouter's. */
-  reasoning_details?: AnyDetail[]
+  reasoning_details?: Detail[]
 }
 /** Fields: as the upstream sent it. */
-export type AnyDetail = ReasoningDetail | Fields
+export type Detail = ReasoningDetail | Fields
 export type ReasoningDetail = Sparse<
   | { type: 'reasoning.text'; text?: string; signature: string }
   | { type: 'reasoning.encrypted'; data: string; id?: string }

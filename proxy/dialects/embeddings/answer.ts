@@ -6,11 +6,12 @@ import { type Usage, zeroUsage } from '../../../contract/usage.ts'
 import type { UpstreamFailure } from '../../errors.ts'
 import type { Answer } from '../core/byte-lane.ts'
 import { readFailure } from '../core/errors/read.ts'
-import { type Fields, isRecord, tryParse } from '../core/json/value.ts'
+import { isRecord, tryParse } from '../core/json/value.ts'
 import { count } from '../core/neutral/token-count.ts'
 import type { ParsedRequest } from '../core/request.ts'
 import type { EmbeddingsOwn, Wanted } from './request.ts'
 import { decode, encode, exactly, isEncoded, isNumbers } from './vectors.ts'
+import type * as wire from './wire.ts'
 
 type Vector = number[] | string
 
@@ -19,19 +20,20 @@ export function readAnswer(body: Buffer, request: ParsedRequest<EmbeddingsOwn>):
   const value = tryParse(body.toString('utf8'))
   if (isRecord(value) && value.error)
     return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
-  if (!isRecord(value) || !Array.isArray(value.data)) return failure('no_answer')
+  const answer: wire.Answer = isRecord(value) ? value : {}
+  if (!Array.isArray(answer.data)) return failure('no_answer')
   const { wanted } = request.own
-  const given = value.data.filter(isRecord)
-  if (value.data.length !== wanted.count || given.length !== wanted.count) return failure('wrong_count')
+  const given = answer.data.filter(isRecord)
+  if (answer.data.length !== wanted.count || given.length !== wanted.count) return failure('wrong_count')
   const entries = inOrder(given)
   if (entries === undefined) return failure('wrong_indexes')
   const vectors = entries.map(({ embedding }) => vectorAs(wanted, embedding))
   if (!areAll(vectors)) return failure('no_vectors')
 
   const isUnchanged = entries.every((entry, i) => entry === given[i] && entry.embedding === vectors[i])
-  const bytes = isUnchanged ? body : write(value, entries, vectors)
+  const bytes = isUnchanged ? body : write(answer, entries, vectors)
   if (bytes === undefined) return failure('unwritable_answer')
-  const usage = readUsage(value.usage)
+  const usage = readUsage(answer.usage)
   return { body: bytes, ...(usage !== undefined && { usage }), delivered: { deltas: 0, bytes: 0 } }
 }
 
@@ -43,9 +45,9 @@ function failure(detail: string): UpstreamFailure {
  * Sorts the entries by `index`, or keeps their order if none has one. Undefined if the input of an entry is unclear.
  * Upstreams that use protocol buffers leave out an index of 0.
  */
-function inOrder(entries: Fields[]): Fields[] | undefined {
+function inOrder(entries: wire.Entry[]): wire.Entry[] | undefined {
   if (entries.every(({ index }) => index === undefined || index === null)) return entries
-  const places = new Map<unknown, Fields>(entries.map((entry) => [entry.index ?? 0, entry]))
+  const places = new Map<unknown, wire.Entry>(entries.map((entry) => [entry.index ?? 0, entry]))
   const sorted = entries.map((_, i) => places.get(i)).filter((entry) => entry !== undefined)
   return sorted.length === entries.length ? sorted : undefined
 }
@@ -64,13 +66,14 @@ function areAll(vectors: (Vector | undefined)[]): vectors is Vector[] {
 }
 
 /** Undefined if the rest of the answer is too deep for JSON.stringify, or the result too long for a string. */
-function write(value: Fields, entries: Fields[], vectors: Vector[]): Buffer | undefined {
+function write(answer: wire.Answer, entries: wire.Entry[], vectors: Vector[]): Buffer | undefined {
   const data = entries.map((entry, index) => {
     const vector = vectors[index] ?? ''
-    return { ...entry, index, embedding: typeof vector === 'string' ? vector : exactly(vector) }
+    const embedding = typeof vector === 'string' ? vector : exactly(vector)
+    return { ...entry, ...({ index, embedding } satisfies wire.Rewritten) }
   })
   try {
-    return Buffer.from(JSON.stringify({ ...value, data }))
+    return Buffer.from(JSON.stringify({ ...answer, ...({ data } satisfies wire.Answer) }))
   } catch (error) {
     if (error instanceof RangeError) return undefined
     throw error
@@ -79,7 +82,7 @@ function write(value: Fields, entries: Fields[], vectors: Vector[]): Buffer | un
 
 /** Some upstreams send only the total, which equals the input: there is no output. */
 function readUsage(value: unknown): Usage | undefined {
-  if (!isRecord(value)) return undefined
-  const input = count(value.prompt_tokens) ?? count(value.total_tokens)
+  const { prompt_tokens, total_tokens }: wire.Usage = isRecord(value) ? value : {}
+  const input = count(prompt_tokens) ?? count(total_tokens)
   return input === undefined ? undefined : { ...zeroUsage(), input }
 }

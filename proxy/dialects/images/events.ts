@@ -1,12 +1,13 @@
 /** The events of the images API's streams. */
 import type { GatewayError } from '../../errors.ts'
-import type { Fields } from '../core/json/value.ts'
+import type { FieldsOf } from '../core/json/wire.ts'
 import { openaiErrorBody } from '../openai/error.ts'
+import type * as wire from './wire.ts'
 
 /** The prefix of an endpoint's event names. */
 export type EventFamily = 'image_generation' | 'image_edit'
 
-export function eventText(type: string, fields: Fields): string {
+export function eventText(type: wire.EventType, fields: FieldsOf<wire.Event>): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
 }
 

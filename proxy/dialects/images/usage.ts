@@ -1,6 +1,7 @@
 import { totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
 import { isRecord } from '../core/json/value.ts'
 import { count, isImpossible } from '../core/neutral/token-count.ts'
+import type * as wire from './wire.ts'
 
 /**
  * The `usage` object of the images API in disjoint kinds, for an answer with this number of images. Undefined if it lacks
@@ -18,11 +19,11 @@ export function readUsage(value: unknown, images: number): Usage | undefined {
 }
 
 /** `textOnly`: the prompt had no images, so all input tokens are text. Otherwise the split is unknown and left out. */
-export function writeUsage(usage: Usage, textOnly: boolean): Record<string, unknown> {
+export function writeUsage(usage: Usage, textOnly: boolean): wire.Usage {
   const input = totalInput(usage)
   return {
     input_tokens: input,
-    ...(textOnly && { input_tokens_details: { image_tokens: 0, text_tokens: input } }),
+    input_tokens_details: textOnly ? { image_tokens: 0, text_tokens: input } : undefined,
     output_tokens: usage.output,
     total_tokens: input + usage.output,
   }

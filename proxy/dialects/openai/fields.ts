@@ -1,7 +1,7 @@
 /** Fields that chat and responses write in the same way. */
 import { createHash } from 'node:crypto'
 import type { CacheMark } from '../core/neutral/types.ts'
-import type { CacheBreakpoint } from './wire.ts'
+import type { Breakpoint } from './wire.ts'
 
 const MAX_USER = 128
 
@@ -24,7 +24,7 @@ export function lifetimeOf(ttl: NonNullable<CacheMark['ttl']>): '30m' | '12h' {
 }
 
 /** A cache mark as the field of a content part. */
-export function cacheBreakpoint({ ttl }: CacheMark): CacheBreakpoint {
+export function cacheBreakpoint({ ttl }: CacheMark): { prompt_cache_breakpoint: Breakpoint } {
   const mode = 'explicit'
   return { prompt_cache_breakpoint: ttl === undefined ? { mode } : { mode, ttl: LIFETIMES[ttl] } }
 }

@@ -4,4 +4,4 @@ import type { ChatCompletionContentPartText, ErrorObject } from 'openai/resource
 export type ErrorBody = { error: Pick<ErrorObject, 'code' | 'message' | 'param' | 'type'> }
 
 /** The cache mark of a content part. */
-export type CacheBreakpoint = Required<Pick<ChatCompletionContentPartText, 'prompt_cache_breakpoint'>>
+export type Breakpoint = NonNullable<ChatCompletionContentPartText['prompt_cache_breakpoint']>

@@ -14,12 +14,7 @@ import type * as wire from '../wire.ts'
 /** Fields of a completion that every chunk of its stream repeats. */
 const REPEATED = ['id', 'created', 'model', 'service_tier', 'system_fingerprint'] as const
 /** Fields of a message that a stream carries first, in this order. */
-const FIRST_DELTAS: readonly string[] = [
-  'reasoning_content',
-  'reasoning',
-  'content',
-  'refusal',
-] satisfies (keyof wire.Delta)[]
+const FIRST_DELTAS: (keyof wire.Delta)[] = ['reasoning_content', 'reasoning', 'content', 'refusal']
 
 export function readAnswer(
   body: Buffer,
@@ -95,7 +90,8 @@ function choiceChunks(choice: Record<string, unknown>, position: number): Fields
   const chunk = (delta: FieldsOf<wire.Delta>): FieldsOf<wire.ChunkChoice> => {
     return { index, delta, logprobs: null, finish_reason: null }
   }
-  const others = Object.keys(message).filter((field) => field !== 'role' && !FIRST_DELTAS.includes(field))
+  const isFirst = (field: string) => FIRST_DELTAS.some((first) => first === field)
+  const others = Object.keys(message).filter((field) => field !== 'role' && !isFirst(field))
   const deltas = [...FIRST_DELTAS, ...others]
     .filter((field) => !isEmpty(message[field]))
     .map((field) => chunk({ [field]: field === 'tool_calls' ? indexed(message[field]) : message[field] }))

@@ -1,10 +1,8 @@
 /** Converts a whole stream to a completion, for a client that requested no stream. */
 import { type Fields, isRecord, noFields, tryParse } from '../../core/json/value.ts'
-import type { FieldsOf } from '../../core/json/wire.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { startsAnother } from '../codec/answer/stream-calls.ts'
 import { addDetails } from '../codec/answer/stream-details.ts'
-import type * as wire from '../wire.ts'
 
 /** Fields of a delta that arrive whole: repetitions are not appended. */
 const WHOLE = new Set(['id', 'index', 'type', 'role', 'name'])
@@ -20,21 +18,13 @@ export function fromStream(events: Buffer): Fields {
     for (const [key, value] of Object.entries(head)) completion[key] = value || (completion[key] ?? value)
     for (const [i, choice] of (Array.isArray(given) ? given : []).filter(isRecord).entries()) {
       const index = choice.index ?? i
-      const known = choices.get(index) ?? emptyChoice(index)
+      const known =
+        choices.get(index) ?? fieldsOf({ index, message: fieldsOf({ role: 'assistant', content: null }) })
       choices.set(index, known)
       addChoice(known, choice)
     }
   }
-  const whole: FieldsOf<wire.Completion> = {
-    object: 'chat.completion',
-    choices: [...choices.values()].map(finished),
-  }
-  return { ...completion, ...whole }
-}
-
-function emptyChoice(index: unknown): Fields {
-  const message = fieldsOf({ role: 'assistant', content: null } satisfies FieldsOf<wire.Answer>)
-  return fieldsOf({ index, message } satisfies FieldsOf<wire.Choice>)
+  return { ...completion, object: 'chat.completion', choices: [...choices.values()].map(finished) }
 }
 
 function addChoice(known: Fields, { delta, index: _index, ...rest }: Fields): void {
@@ -100,12 +90,12 @@ function finished(choice: Fields): Fields {
     ...call,
     type: call.type || ('custom' in call ? 'custom' : 'function'),
   }))
-  const called: FieldsOf<wire.Answer> = calls.length > 0 ? { tool_calls: calls } : {}
-  const end: FieldsOf<wire.Choice> = {
-    message: { ...message, ...called },
-    finish_reason: choice.finish_reason || (calls.length > 0 ? 'tool_calls' : 'stop'),
+  const reason = choice.finish_reason || (calls.length > 0 ? 'tool_calls' : 'stop')
+  return {
+    ...choice,
+    message: calls.length > 0 ? { ...message, tool_calls: calls } : message,
+    finish_reason: reason,
   }
-  return { ...choice, ...end }
 }
 
 /** A copy without a prototype, which can take a field of any name. */

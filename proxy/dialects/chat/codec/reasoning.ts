@@ -167,11 +167,7 @@ export function isOpaque(entry: Fields): boolean {
 }
 
 /** The entries of a carrier for a client. Text is absent if `reasoning_content` has it. */
-export function detailsOf(
-  carrier: Carrier,
-  text: string | undefined,
-  envelopes: Envelopes,
-): wire.AnyDetail[] {
+export function detailsOf(carrier: Carrier, text: string | undefined, envelopes: Envelopes): wire.Detail[] {
   if (carrier.dialect === 'chat') return entriesOf(carrier)
   return [sealedDetail(carrier, text, envelopes.seal(carrier))]
 }

@@ -3,12 +3,14 @@ import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer } from '../../core/byte-lane.ts'
 import { readFailure } from '../../core/errors/read.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import type { FieldsOf } from '../../core/json/wire.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { type EventFamily, eventText } from '../events.ts'
 import { readUsage } from '../usage.ts'
+import type * as wire from '../wire.ts'
 
 /** Fields of an answer that the event of each image repeats. */
-export const SHARED = ['size', 'quality', 'background', 'output_format'] as const
+export const SHARED: (keyof wire.Making)[] = ['size', 'quality', 'background', 'output_format']
 
 /** `events`: the event family of the stream that the client requested; undefined without a stream. */
 export function readAnswer(
@@ -44,15 +46,15 @@ function isText(value: unknown): boolean {
 
 /** An event for each image; the last one has the usage of all images. */
 function toStream(answer: Fields, images: readonly Fields[], events: EventFamily): string {
-  const shared = Object.fromEntries(
-    SHARED.flatMap((field) => (typeof answer[field] === 'string' ? [[field, answer[field]]] : [])),
-  )
-  const created = typeof answer.created === 'number' ? { created_at: answer.created } : {}
+  const shared: FieldsOf<wire.Event> = {}
+  if (typeof answer.created === 'number') shared.created_at = answer.created
+  for (const field of SHARED) if (typeof answer[field] === 'string') shared[field] = answer[field]
   return images
     .map(({ b64_json, url }, i) => {
-      const usage = i === images.length - 1 && isRecord(answer.usage) ? { usage: answer.usage } : {}
-      const source = isText(b64_json) ? { b64_json } : { url }
-      return eventText(`${events}.completed`, { ...source, ...created, ...shared, ...usage })
+      const event: FieldsOf<wire.Event> = isText(b64_json) ? { b64_json } : { url }
+      Object.assign(event, shared)
+      if (i === images.length - 1 && isRecord(answer.usage)) event.usage = answer.usage
+      return eventText(`${events}.completed`, event)
     })
     .join('')
 }

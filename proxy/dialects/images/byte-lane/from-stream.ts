@@ -1,12 +1,14 @@
 /** Turns a whole stream into an answer, for a client that requested no stream. */
 import { type Fields, isRecord, noFields, tryParse } from '../../core/json/value.ts'
+import type { FieldsOf } from '../../core/json/wire.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { isCompleted } from '../events.ts'
+import type * as wire from '../wire.ts'
 import { SHARED } from './answer.ts'
 
 /** `events`: of a finished stream. */
 export function fromStream(events: Buffer): Fields {
-  const answer: Fields = {}
+  const answer: FieldsOf<wire.Answer> = {}
   const data: Fields[] = []
   for (const { data: text } of sseEvents(events)) {
     const event = tryParse(text)
@@ -20,7 +22,8 @@ export function fromStream(events: Buffer): Fields {
     }
     data.push(image)
   }
-  return { ...answer, data }
+  answer.data = data
+  return answer
 }
 
 /** Each image has its own usage. */

@@ -1,4 +1,4 @@
-/** Tool calls in messages. */
+/** Tool calls. Snowflake sends both `function` and `custom`, one of them empty. */
 import { inputText } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
 import type { Carrier, ToolCallPart } from '../../../core/neutral/types.ts'
@@ -11,10 +11,7 @@ interface CallBody {
   input: string
 }
 
-/**
- * Reads the object that `type` names, else the filled one: Snowflake sends both `function` and `custom`, one of them
- * empty. Throws for unreadable input, see errors/unreadable.ts.
- */
+/** Reads the object that `type` names, else the filled one. Throws for unreadable input, see errors/unreadable.ts. */
 export function readCallBody(call: Fields): CallBody {
   const asFunction = bodyOf('function', call.function)
   const asCustom = bodyOf('custom', call.custom)
@@ -34,11 +31,9 @@ function bodyOf(kind: CallBody['kind'], value: unknown): CallBody | undefined {
 }
 
 /** `empty`: written as the arguments of a function without any. */
-export function writeCall(
-  { callId: id, kind, name, input, carrier }: ToolCallPart,
-  empty = '',
-): wire.ToolCall {
-  const extra_content = extraOf(carrier)
+export function writeCall(part: ToolCallPart, empty = ''): wire.ToolCall {
+  const { callId: id, kind, name, input } = part
+  const extra_content = extraOf(part.carrier)
   return kind === 'function'
     ? { id, type: kind, function: { name, arguments: input || empty }, extra_content }
     : { id, type: kind, custom: { name, input }, extra_content }

@@ -1,11 +1,11 @@
 /** Writes a whole answer for a client. */
 import type { ClientView } from '../../../core/codec.ts'
+import { present } from '../../../core/json/present.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownImage } from '../../../core/neutral/media.ts'
 import type { ModelAnswer, ReasoningPart, ToolCallPart } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
 import type * as wire from '../../wire.ts'
-import { present } from '../present.ts'
 import { detailsOf, PARAGRAPH } from '../reasoning.ts'
 import { isLegacy } from '../request/tools.ts'
 import { writeAnnotation } from './annotations.ts'
@@ -92,7 +92,7 @@ function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: 
   }
 }
 
-function encodeDetails({ carrier, texts }: ReasoningPart, { envelopes }: ClientView): wire.AnyDetail[] {
+function encodeDetails({ carrier, texts }: ReasoningPart, { envelopes }: ClientView): wire.Detail[] {
   return carrier === undefined ? [] : detailsOf(carrier, texts.join(PARAGRAPH), envelopes)
 }
 

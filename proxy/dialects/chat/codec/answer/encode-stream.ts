@@ -51,7 +51,7 @@ export class ChatStreamEncoder implements StreamEncoder {
    * Of a list in several deltas the Node SDK keeps the last, and the Python SDK refuses later entries without an index.
    * So details wait for the end of adjacent reasoning, and annotations for the end of the stream.
    */
-  #details: wire.AnyDetail[] = []
+  #details: wire.Detail[] = []
   #detailsWritten = 0
   /** The entries come from a chat upstream and keep its indexes. */
   #ownDetails = false
@@ -134,12 +134,9 @@ export class ChatStreamEncoder implements StreamEncoder {
     this.#delta({ role: 'assistant', content: '', refusal: null })
   }
 
-  #chunk(
-    choices: wire.Chunk['choices'],
-    service_tier?: string,
-    usage: wire.Chunk['usage'] = this.#wantsUsage ? null : undefined,
-  ): string {
+  #chunk(choices: wire.Chunk['choices'], service_tier?: string, counted?: wire.Usage): string {
     const { created, request } = this.#client
+    const usage = counted ?? (this.#wantsUsage ? null : undefined)
     const id = `chatcmpl-${this.#client.id}`
     const object = 'chat.completion.chunk'
     const chunk: wire.Chunk = { id, object, created, model: request.model, choices, service_tier, usage }
@@ -246,24 +243,22 @@ export class ChatStreamEncoder implements StreamEncoder {
   /** Writes Markdown text, which clients without support for images can show. */
   #image(part: ImagePart): void {
     const markdown = markdownImage(part.source, this.#client.request)
-    if (markdown === undefined) {
-      this.#imageEntry(part)
-      return
+    if (markdown === undefined) this.#imageEntry(part)
+    else {
+      const text = this.#textLength === 0 ? markdown : PARAGRAPH + markdown
+      this.#textLength += text.length
+      this.#field('content', text)
     }
-    const text = this.#textLength === 0 ? markdown : PARAGRAPH + markdown
-    this.#textLength += text.length
-    this.#field('content', text)
   }
 
   /** Writes an entry of `images`, as some chat upstreams do. */
   #imageEntry(part: ImagePart): void {
     const image = writeImage(part, this.#images || undefined)
-    if (image === undefined) {
-      this.#lose('image')
-      return
+    if (image === undefined) this.#lose('image')
+    else {
+      this.#images++
+      this.#delta({ images: [image] })
     }
-    this.#images++
-    this.#delta({ images: [image] })
   }
 
   #finish({ finish, usage = this.#usage, tier }: Part<'finish'>): void {

@@ -7,7 +7,7 @@ import { oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.t
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { CacheMark, Extended, Names } from '../../../core/neutral/types.ts'
 import { cacheBreakpoint, lifetimeOf } from '../../../openai/fields.ts'
-import type { CacheBreakpoint } from '../../../openai/wire.ts'
+import type { Breakpoint } from '../../../openai/wire.ts'
 import type { Writing } from './encode-content.ts'
 
 const BREAKPOINT = 'prompt_cache_breakpoint'
@@ -53,10 +53,7 @@ export function lostControl(owner: Fields): Fields {
 }
 
 /** The mark with one of OpenAI's lifetimes; a loss if the upstream takes no marks. */
-export function cacheMark(
-  owner: Extended & { cache?: CacheMark },
-  writing: Writing,
-): CacheBreakpoint['prompt_cache_breakpoint'] | undefined {
+export function cacheMark(owner: Extended & { cache?: CacheMark }, writing: Writing): Breakpoint | undefined {
   const { cache } = owner
   if (cache === undefined) return undefined
   const name = writing.losses.name('cacheMark', owner)

@@ -13,11 +13,11 @@ import {
   stringAt,
 } from '../../../core/json/checks.ts'
 import { isOutputLimit, OUTPUT_RULE, refusal } from '../../../core/json/fields.ts'
+import { present } from '../../../core/json/present.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { inside, keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, Names, OutputFormat } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
-import { present } from '../present.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { decodeThinking } from './thinking.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'

@@ -1,11 +1,11 @@
 /** Writes a request for an upstream that speaks chat. */
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
+import { present } from '../../../core/json/present.ts'
 import { isClosedSchema } from '../../../core/neutral/closed-schema.ts'
 import type { ModelRequest, OutputFormat } from '../../../core/neutral/types.ts'
 import { shortUser } from '../../../openai/fields.ts'
 import type * as wire from '../../wire.ts'
-import { present } from '../present.ts'
 import { effortFor } from './effort.ts'
 import { lose, unsupported, type Writing } from './encode-content.ts'
 import { encodeMessages } from './encode-messages.ts'

@@ -5,9 +5,9 @@
 import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
 import { oneOf, optional } from '../../../core/json/checks.ts'
 import { isPositiveInteger } from '../../../core/json/fields.ts'
+import { present } from '../../../core/json/present.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { Names, Reasoning } from '../../../core/neutral/types.ts'
-import { present } from '../present.ts'
 
 interface Thinking {
   reasoning?: Reasoning

@@ -2,6 +2,7 @@
 
 import { booleanAt, listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
 import { refusal } from '../../../core/json/fields.ts'
+import { present } from '../../../core/json/present.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { inside, keep } from '../../../core/neutral/keep.ts'
 import type {
@@ -14,7 +15,6 @@ import type {
   WebSearchTool,
 } from '../../../core/neutral/types.ts'
 import type * as wire from '../../wire.ts'
-import { present } from '../present.ts'
 import { CACHE_FIELDS, decodeCache, lostControl } from './cache.ts'
 import { lose, unsupported, type Writing } from './encode-content.ts'
 
@@ -215,11 +215,8 @@ function encodeChoice(choice: ToolChoice, writing: Writing): wire.Request['tool_
     case 'tool':
       return namedTool(choice)
     case 'allowed': {
-      const tools = choice.tools.map(namedTool)
-      return {
-        type: 'allowed_tools',
-        allowed_tools: { mode: choice.mode, tools },
-      } satisfies wire.AllowedTools
+      const allowed_tools = { mode: choice.mode, tools: choice.tools.map(namedTool) }
+      return { type: 'allowed_tools', allowed_tools } satisfies wire.AllowedTools
     }
     case 'web-search':
       // Chat models with web search search on every request.

@@ -3,7 +3,8 @@ import type { UpstreamFailure } from '../../../../errors.ts'
 import type { ClientView } from '../../../core/codec.ts'
 import type { ImagePart, ModelAnswer } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
-import { noImage, writeMaking, writeSource } from './image-fields.ts'
+import type * as wire from '../../wire.ts'
+import { noImage, writeSource } from './image-fields.ts'
 
 /** The failure for an answer without an image; undefined if it has one. */
 export function missingContent({ parts, finish }: ModelAnswer): UpstreamFailure | undefined {
@@ -12,16 +13,17 @@ export function missingContent({ parts, finish }: ModelAnswer): UpstreamFailure 
   return noImage(refused)
 }
 
-export function encodeAnswer({ parts, usage }: ModelAnswer, { created, parsed }: ClientView): object {
+export function encodeAnswer({ parts, usage }: ModelAnswer, { created, parsed }: ClientView): wire.Answer {
   const images = parts.filter(isImage)
+  const { background, format, quality, size } = images[0]?.made ?? {}
   return {
     created,
-    ...writeMaking(images[0]?.made ?? {}),
-    data: images.map(({ source, made }) => ({
-      ...writeSource(source),
-      ...(made?.revisedPrompt !== undefined && { revised_prompt: made.revisedPrompt }),
-    })),
-    ...(usage && { usage: writeUsage(usage, parsed.head.input.images === 0) }),
+    background,
+    output_format: format,
+    quality,
+    size,
+    data: images.map(({ source, made }) => writeSource(source, made?.revisedPrompt)),
+    usage: usage && writeUsage(usage, parsed.head.input.images === 0),
   }
 }
 

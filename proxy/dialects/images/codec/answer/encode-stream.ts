@@ -2,15 +2,12 @@
 import type { Usage } from '../../../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/codec.ts'
-import type { Fields } from '../../../core/json/value.ts'
 import type { ImagePart, Making, StreamPart } from '../../../core/neutral/types.ts'
 import { type EventFamily, errorText, eventText } from '../../events.ts'
 import { typeOf } from '../../image-type.ts'
 import { writeUsage } from '../../usage.ts'
-import { noImage, writeMaking, writeSource } from './image-fields.ts'
-
-/** Values of required event fields that the upstream does not send. */
-const DEFAULTS: Fields = { size: 'auto', quality: 'auto', background: 'auto' }
+import type * as wire from '../../wire.ts'
+import { noImage, writeSource } from './image-fields.ts'
 
 export class ImagesStreamEncoder implements StreamEncoder {
   failure: UpstreamFailure | undefined
@@ -30,8 +27,8 @@ export class ImagesStreamEncoder implements StreamEncoder {
     switch (part.type) {
       case 'partial-image': {
         const { base64, index, made = {} } = part
-        const at = { partial_image_index: index }
-        this.#event('partial_image', { b64_json: base64, ...at, ...this.#details(base64, made) })
+        const image: Partial<wire.Event> = { b64_json: base64, partial_image_index: index }
+        this.#out += eventText(`${this.#events}.partial_image`, { ...image, ...this.#details(base64, made) })
         break
       }
       case 'whole':
@@ -62,20 +59,22 @@ export class ImagesStreamEncoder implements StreamEncoder {
       const base64 = source.kind === 'data' ? source.base64 : ''
       const isLast = i === images.length - 1
       const textOnly = this.#client.parsed.head.input.images === 0
-      this.#event('completed', {
-        ...writeSource(source),
-        ...this.#details(base64, made),
-        ...(isLast && usage && { usage: writeUsage(usage, textOnly) }),
-      })
+      const all = isLast && usage ? writeUsage(usage, textOnly) : undefined
+      const event = { ...writeSource(source), ...this.#details(base64, made, all) }
+      this.#out += eventText(`${this.#events}.completed`, event)
     })
   }
 
-  #details(base64: string, made: Making): Fields {
+  /** With values for the required fields that the upstream does not send. */
+  #details(base64: string, made: Making, usage?: wire.Usage): wire.Event {
     const type = typeOf(base64)?.mediaType.replace('image/', '') ?? 'png'
-    return { created_at: this.#client.created, ...DEFAULTS, output_format: type, ...writeMaking(made) }
-  }
-
-  #event(name: string, fields: Fields): void {
-    this.#out += eventText(`${this.#events}.${name}`, fields)
+    return {
+      created_at: this.#client.created,
+      size: made.size ?? 'auto',
+      quality: made.quality ?? 'auto',
+      background: made.background ?? 'auto',
+      output_format: made.format ?? type,
+      usage,
+    }
   }
 }

@@ -1,9 +1,11 @@
 /** Converts images between the images API and the neutral form. */
 import type { UpstreamFailure } from '../../../../errors.ts'
 import { GatewayError } from '../../../../errors.ts'
+import { present } from '../../../core/json/present.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import { imageType, parseDataUrl } from '../../../core/neutral/media.ts'
 import type { ImagePart, Making, Media } from '../../../core/neutral/types.ts'
+import type * as wire from '../../wire.ts'
 
 /** `shared`: the answer or event that says how its images were made. Undefined for an entry without an image. */
 export function readImage(entry: Fields, shared: Fields): ImagePart | undefined {
@@ -24,40 +26,26 @@ function readSource({ b64_json: base64, url }: Fields, { format }: Making): Medi
 
 export function readMaking(entry: Fields, shared: Fields): Making {
   const read = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
-  const revisedPrompt = read(entry.revised_prompt)
-  const size = read(shared.size)
-  const quality = read(shared.quality)
-  const background = read(shared.background)
-  const format = read(shared.output_format)
-  return {
-    ...(revisedPrompt !== undefined && { revisedPrompt }),
-    ...(size !== undefined && { size }),
-    ...(quality !== undefined && { quality }),
-    ...(background !== undefined && { background }),
-    ...(format !== undefined && { format }),
-  }
+  return present({
+    revisedPrompt: read(entry.revised_prompt),
+    size: read(shared.size),
+    quality: read(shared.quality),
+    background: read(shared.background),
+    format: read(shared.output_format),
+  })
 }
 
-/** `b64_json` or `url`; empty for a file that only its vendor has. */
-export function writeSource(source: Media): Fields {
+/** With `b64_json` or `url`; with neither for a file that only its vendor has. */
+export function writeSource(source: Media, revised_prompt?: string): wire.AnswerImage {
   switch (source.kind) {
     case 'data':
-      return { b64_json: source.base64 }
+      return { b64_json: source.base64, revised_prompt }
     case 'text':
-      return { b64_json: Buffer.from(source.text).toString('base64') }
+      return { b64_json: Buffer.from(source.text).toString('base64'), revised_prompt }
     case 'url':
-      return { url: source.url }
+      return { url: source.url, revised_prompt }
     case 'id':
-      return {}
-  }
-}
-
-export function writeMaking({ size, quality, background, format }: Making): Fields {
-  return {
-    ...(background !== undefined && { background }),
-    ...(format !== undefined && { output_format: format }),
-    ...(quality !== undefined && { quality }),
-    ...(size !== undefined && { size }),
+      return { revised_prompt }
   }
 }
 

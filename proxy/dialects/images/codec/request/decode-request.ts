@@ -9,18 +9,10 @@ import type { ParsedRequest } from '../../../core/request.ts'
 import { filesOf, textsOf } from '../../edit-form.ts'
 import { typeOfBytes } from '../../image-type.ts'
 import type { ImagesOwn } from '../../own.ts'
+import type * as wire from '../../wire.ts'
+import { EDIT_OPTIONS } from './encode-request.ts'
 
-/** Fields that the tool has under the same name. */
-const OPTIONS = [
-  'size',
-  'quality',
-  'background',
-  'output_format',
-  'output_compression',
-  'moderation',
-  'input_fidelity',
-]
-/** Fields that the neutral form contains elsewhere. */
+/** Fields that the neutral form contains. */
 const TYPED = [
   'model',
   'prompt',
@@ -31,6 +23,7 @@ const TYPED = [
   'safety_identifier',
   'images',
   'mask',
+  ...EDIT_OPTIONS,
 ]
 const TOOL = 'image_generation'
 
@@ -103,24 +96,24 @@ function sourceOf(image: unknown, path: string): Media {
   return media
 }
 
-function toolOf(value: Fields, stream: boolean, mask: Media | undefined): Fields {
-  const options = OPTIONS.filter((name) => value[name] !== undefined && value[name] !== null)
-  const partials = stream && typeof value.partial_images === 'number' && value.partial_images > 0
-  return {
-    type: TOOL,
-    ...Object.fromEntries(options.map((name) => [name, value[name]])),
-    ...(partials && { partial_images: value.partial_images }),
-    ...(mask && { input_image_mask: maskOf(mask) }),
+function toolOf(value: Fields, stream: boolean, mask: Media | undefined): wire.ImageTool {
+  const tool: wire.ImageTool = { type: TOOL }
+  for (const name of EDIT_OPTIONS) {
+    if (value[name] !== undefined && value[name] !== null) tool[name] = value[name]
   }
+  const partials = value.partial_images
+  if (stream && typeof partials === 'number' && partials > 0) tool.partial_images = partials
+  if (mask) tool.input_image_mask = maskOf(mask)
+  return tool
 }
 
-function maskOf(mask: Media): Fields {
+function maskOf(mask: Media): wire.Mask {
   if (mask.kind === 'id') return { file_id: mask.id }
   return { image_url: mask.kind === 'url' ? mask.url : dataUrl(mask) }
 }
 
 /** The tool always returns base64, so a request for it is not a loss. */
 function isLost(name: string, given: unknown): boolean {
-  if (given === undefined || given === null || TYPED.includes(name) || OPTIONS.includes(name)) return false
+  if (given === undefined || given === null || TYPED.includes(name)) return false
   return name !== 'response_format' || given !== 'b64_json'
 }

@@ -1,7 +1,6 @@
 /** Writes the last turn of a conversation as a request for images. */
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
-import type { Fields } from '../../../core/json/value.ts'
 import type { Losses, TypedField } from '../../../core/neutral/losses.ts'
 import { dataUrl } from '../../../core/neutral/media.ts'
 import type { ImagePart, Media, ModelRequest, Tool, UserTurn } from '../../../core/neutral/types.ts'
@@ -9,11 +8,19 @@ import { shortUser } from '../../../openai/fields.ts'
 import { multipartType, newBoundary } from '../../form/boundary.ts'
 import { type Field, writeForm } from '../../form/write.ts'
 import { MAX_IMAGES, typeOf } from '../../image-type.ts'
+import type * as wire from '../../wire.ts'
 import { loseSettings } from './lose.ts'
 
 /** Fields that the tool of responses has under the same name. */
-const OPTIONS = ['size', 'quality', 'background', 'output_format', 'output_compression', 'moderation']
-const EDIT_OPTIONS = [...OPTIONS, 'input_fidelity']
+const OPTIONS: wire.Option[] = [
+  'size',
+  'quality',
+  'background',
+  'output_format',
+  'output_compression',
+  'moderation',
+]
+export const EDIT_OPTIONS: wire.Option[] = [...OPTIONS, 'input_fidelity']
 /** Fields of the tool that a request without them implies. */
 const IMPLIED = ['type', 'action']
 const EDITS = '/images/edits'
@@ -30,12 +37,9 @@ export function encodeRequest(request: ModelRequest, { model, losses }: EncodeTa
   if (turn === undefined || prompt.trim() === '') throw unsupported(losses, 'turns', 'must end in a text')
   const images = turn.parts.filter((part) => part.type === 'image')
   loseSettings(request, turn, losses)
-  const fields = {
-    model,
-    prompt: prompt.toWellFormed(),
-    ...toolFields(request, images.length > 0 ? EDIT_OPTIONS : OPTIONS, losses),
-    ...(request.user !== undefined && { user: shortUser(request.user) }),
-  }
+  const start: wire.Request = { model, prompt: prompt.toWellFormed() }
+  const fields = { ...start, ...toolFields(request, images.length > 0 ? EDIT_OPTIONS : OPTIONS, losses) }
+  if (request.user !== undefined) fields.user = shortUser(request.user)
   if (images.length === 0) return { body: fields }
   const sources = images.map((image) => checked(image, losses))
   if (sources.length > MAX_IMAGES) {
@@ -43,8 +47,10 @@ export function encodeRequest(request: ModelRequest, { model, losses }: EncodeTa
   }
   const files = sources.filter((source) => source.kind === 'data')
   if (files.length === sources.length) return { body: {}, form: formOf(fields, files), path: EDITS }
-  const urls = sources.map((source) => ({ image_url: source.kind === 'url' ? source.url : dataUrl(source) }))
-  return { body: { ...fields, images: urls }, path: EDITS }
+  const urls = sources.map((source): wire.ImageUrl => {
+    return { image_url: source.kind === 'url' ? source.url : dataUrl(source) }
+  })
+  return { body: { ...fields, images: urls } satisfies wire.JsonEdit, path: EDITS }
 }
 
 /** The last turn, if it is the user's. */
@@ -53,12 +59,13 @@ function lastTurn({ turns }: ModelRequest): UserTurn | undefined {
   return last?.role === 'user' ? last : undefined
 }
 
-function toolFields(request: ModelRequest, names: readonly string[], losses: Losses): Fields {
+function toolFields(request: ModelRequest, names: readonly wire.Option[], losses: Losses): wire.Options {
   const tool = request.tools.find(isImageTool)?.tool ?? {}
-  const fields: Fields = {}
+  const fields: wire.Options = {}
   for (const [name, value] of Object.entries(tool)) {
+    const option = names.find((known) => known === name)
     const isPlain = typeof value === 'string' || typeof value === 'number'
-    if (names.includes(name) && isPlain) fields[name] = value
+    if (option !== undefined && isPlain) fields[option] = value
     else if (!IMPLIED.includes(name) && !asksForNothing(name, value)) losses.lose('tools')
   }
   return fields
@@ -83,7 +90,7 @@ function checked({ source }: ImagePart, losses: Losses): File | Extract<Media, {
   return { ...source, mediaType: type.mediaType }
 }
 
-function formOf(fields: Fields, files: readonly File[]): NonNullable<EncodedRequest['form']> {
+function formOf(fields: wire.Request, files: readonly File[]): NonNullable<EncodedRequest['form']> {
   const texts = Object.entries(fields).map(([name, value]): Field => ({ name, content: String(value) }))
   const imageFields = files.map(({ base64, mediaType }, i): Field => {
     const filename = `image-${i + 1}.${typeOf(base64)?.extension ?? 'png'}`
