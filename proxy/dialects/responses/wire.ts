@@ -5,46 +5,39 @@
  */
 import type * as api from 'openai/resources/responses/responses'
 import type { Fields } from '../core/json/value.ts'
-
-/** Optional fields may be undefined: JSON leaves them out. */
-type Written<T> = { [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] }
-/** T with the fields of More instead of its own. */
-type With<T, More> = Written<Omit<T, keyof More> & More>
+import type { Sparse, With } from '../core/json/wire.ts'
 
 // --- Requests ---------------------------------------------------------------------------------------------------------
 
-export type Request = With<
-  api.ResponseCreateParamsBase,
-  {
-    model: string
-    input: (InputItem | Fields)[]
-    store: boolean
-    reasoning?: ReasoningSettings
-    text?: TextSettings
-    tools?: (Tool | Fields)[]
-    tool_choice?: ToolChoice | Fields
-    /** Upstreams have tiers of their own. */
-    service_tier?: string
-  }
+export type Request = Sparse<
+  With<
+    api.ResponseCreateParamsBase,
+    {
+      model: string
+      input: (InputItem | Fields)[]
+      store: boolean
+      text?: TextSettings
+      tools?: (Tool | Fields)[]
+      tool_choice?: ToolChoice | Fields
+      /** Upstreams have tiers of their own. */
+      service_tier?: string
+    }
+  >
 >
 
-export type TextSettings = {
-  format?: Written<api.ResponseFormatTextConfig> | undefined
-  /** Upstreams have levels of their own. */
-  verbosity?: string | undefined
-}
-export type ReasoningSettings = Written<NonNullable<api.ResponseCreateParamsBase['reasoning']>>
+/** Upstreams have levels of their own. */
+export type TextSettings = Sparse<With<api.ResponseTextConfig, { verbosity?: string }>>
+export type ReasoningSettings = NonNullable<Request['reasoning']>
 
 export type Tool = FunctionTool | CustomTool | NamespaceTool | SearchTool | WebSearchTool
-export type FunctionTool = Written<api.FunctionTool>
+export type FunctionTool = Sparse<api.FunctionTool>
 /** The syntax is the client's own word. */
-export type CustomTool = With<
-  api.CustomTool,
-  { format?: { type: 'grammar'; syntax: string; definition: string } }
+export type CustomTool = Sparse<
+  With<api.CustomTool, { format?: { type: 'grammar'; syntax: string; definition: string } }>
 >
-export type NamespaceTool = With<api.NamespaceTool, { tools: (FunctionTool | CustomTool)[] }>
-export type SearchTool = Written<api.ToolSearchTool>
-export type WebSearchTool = Written<api.WebSearchTool>
+export type NamespaceTool = Sparse<With<api.NamespaceTool, { tools: (FunctionTool | CustomTool)[] }>>
+export type SearchTool = Sparse<api.ToolSearchTool>
+export type WebSearchTool = Sparse<api.WebSearchTool>
 
 export type ToolChoice =
   | api.ToolChoiceOptions
@@ -63,24 +56,25 @@ export type InputItem =
   | CustomCallOutput
   | Reasoning
 /** The SDK wants an id in a message with a refusal; the API does not. Fields: a part that only this dialect has. */
-export type Message = With<
-  api.EasyInputMessage,
-  { type: 'message'; content: string | (InputPart | Refusal | Fields)[] }
+export type Message = Sparse<
+  With<api.EasyInputMessage, { type: 'message'; content: string | (InputPart | Refusal | Fields)[] }>
 >
-export type FunctionCall = Written<api.ResponseFunctionToolCall>
-export type CustomCall = Written<api.ResponseCustomToolCall>
-export type SearchCall = Written<api.ResponseInputItem.ToolSearchCall>
-export type FunctionCallOutput = With<api.ResponseInputItem.FunctionCallOutput, { output: CallOutput }>
-export type CustomCallOutput = With<api.ResponseCustomToolCallOutput, { output: CallOutput }>
+export type FunctionCall = Sparse<api.ResponseFunctionToolCall>
+export type CustomCall = Sparse<api.ResponseCustomToolCall>
+export type SearchCall = Sparse<api.ResponseInputItem.ToolSearchCall>
+export type FunctionCallOutput = Sparse<
+  With<api.ResponseInputItem.FunctionCallOutput, { output: CallOutput }>
+>
+export type CustomCallOutput = Sparse<With<api.ResponseCustomToolCallOutput, { output: CallOutput }>>
 export type CallOutput = string | (InputPart | Fields)[]
 /** Some upstreams give no id. */
-export type Reasoning = With<api.ResponseReasoningItem, { id?: string }>
+export type Reasoning = Sparse<With<api.ResponseReasoningItem, { id?: string }>>
 
 export type InputPart = InputText | InputImage | InputFile
-export type InputText = Written<api.ResponseInputText>
+export type InputText = Sparse<api.ResponseInputText>
 /** Upstreams have levels of their own. */
-type InputImage = With<api.ResponseInputImage, { detail: string }>
-type InputFile = Written<api.ResponseInputFile>
+type InputImage = Sparse<With<api.ResponseInputImage, { detail: string }>>
+type InputFile = Sparse<api.ResponseInputFile>
 export type CacheBreakpoint = Pick<InputText, 'prompt_cache_breakpoint'>
 export type Refusal = api.ResponseOutputRefusal
 
@@ -98,32 +92,30 @@ export type Outcome = Partial<Ending> & {
   service_tier?: string
 }
 export type Ending = Required<Pick<api.Response, 'status' | 'incomplete_details'>>
-export type Usage = With<
-  api.ResponseUsage,
-  { input_tokens_details: Written<api.ResponseUsage.InputTokensDetails> }
->
+export type Usage = Sparse<api.ResponseUsage>
 
 /** An item that a stream fills. */
 export type DraftItem = OutputMessage | OutputReasoning | OutputCall
 export type OutputItem = DraftItem | WebSearchCall | ImageCall
-export type OutputMessage = With<api.ResponseOutputMessage, { content: OutputPart[] }>
-export type OutputReasoning = Written<api.ResponseReasoningItem>
+export type OutputMessage = Sparse<With<api.ResponseOutputMessage, { content: OutputPart[] }>>
+export type OutputReasoning = Sparse<api.ResponseReasoningItem>
 export type OutputCall = OutputFunctionCall | OutputCustomCall | OutputSearchCall
-export type OutputFunctionCall = Written<api.ResponseFunctionToolCallItem>
-export type OutputCustomCall = Written<api.ResponseCustomToolCallItem>
-type OutputSearchCall = Written<api.ResponseToolSearchCall>
-export type WebSearchCall = Written<api.ResponseFunctionWebSearch>
+export type OutputFunctionCall = Sparse<api.ResponseFunctionToolCallItem>
+export type OutputCustomCall = Sparse<api.ResponseCustomToolCallItem>
+type OutputSearchCall = Sparse<api.ResponseToolSearchCall>
+export type WebSearchCall = Sparse<api.ResponseFunctionWebSearch>
 /** Upstreams have words of their own. */
-export type ImageCall = With<
-  api.ResponseOutputItem.ImageGenerationCall,
-  { background?: string; quality?: string; output_format?: string }
+export type ImageCall = Sparse<
+  With<
+    api.ResponseOutputItem.ImageGenerationCall,
+    { background?: string; quality?: string; output_format?: string }
+  >
 >
 
 export type OutputPart = OutputText | Refusal
 /** Tokens pass as the upstream wrote them. Fields: an annotation that only this dialect has. */
-export type OutputText = With<
-  api.ResponseOutputText,
-  { annotations: (UrlCitation | Fields)[]; logprobs: unknown[] }
+export type OutputText = Sparse<
+  With<api.ResponseOutputText, { annotations: (UrlCitation | Fields)[]; logprobs: unknown[] }>
 >
 export type ReasoningText = api.ResponseReasoningItem.Content
 export type UrlCitation = api.ResponseOutputText.URLCitation
@@ -158,7 +150,9 @@ export type EventFields<T extends EventType, E = Event> = Omit<
 
 // --- Compactions ------------------------------------------------------------------------------------------------------
 
-export type Compacted = With<api.CompactedResponse, { output: (KeptMessage | Fields)[]; usage: Usage }>
+export type Compacted = Sparse<
+  With<api.CompactedResponse, { output: (KeptMessage | Fields)[]; usage: Usage }>
+>
 /** A message of the client, with its own role and the fields that strict clients require. */
 export type KeptMessage = Pick<api.ResponseInputMessageItem, 'id' | 'status' | 'type'> & { content: unknown }
 export type Compaction = api.ResponseCompactionItem

@@ -1,5 +1,6 @@
 /** Writes a whole response as a stream, for upstreams that ignore `stream: true`. */
 import { type Fields, isRecord } from '../../core/json/value.ts'
+import type { FieldsOf } from '../../core/json/wire.ts'
 import { EventWriter } from '../codec/answer/answer-events.ts'
 import { listOf, textOf } from '../codec/answer/decode-item.ts'
 import type * as wire from '../wire.ts'
@@ -15,7 +16,7 @@ const IN_PROGRESS = {
   completed_at: null,
   incomplete_details: null,
   usage: null,
-} satisfies { [K in keyof wire.Outcome]: unknown }
+} satisfies FieldsOf<wire.Outcome>
 
 const NO_TEXT: Omit<wire.OutputText, 'type'> = { text: '', annotations: [], logprobs: [] }
 
