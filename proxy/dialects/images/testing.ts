@@ -67,7 +67,7 @@ export function refusalOf(run: () => unknown): [string, string | undefined] | un
 
 export function clientOf(parsed: ParsedRequest): ClientView {
   return {
-    request: { source: 'images', model: 'm', stream: parsed.head.stream, turns: [], tools: [] },
+    request: { model: 'm', stream: parsed.head.stream, turns: [], tools: [] },
     parsed,
     id: 'X',
     created: 1700,

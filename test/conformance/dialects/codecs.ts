@@ -12,12 +12,11 @@ import type {
   Carrier,
   Envelopes,
   ModelAnswer,
-  ModelRequest,
   StreamPart,
 } from '../../../proxy/dialects/core/neutral/types.ts'
 import type { ParsedRequest } from '../../../proxy/dialects/core/request.ts'
 import { DIALECTS } from '../../../proxy/dialects/index.ts'
-import { noLosses } from '../../../proxy/dialects/testing.ts'
+import { noLosses, type SourcedRequest } from '../../../proxy/dialects/testing.ts'
 import type { UpstreamFailure } from '../../../proxy/errors.ts'
 import { specEvents } from './sse.ts'
 
@@ -66,8 +65,8 @@ export function parse(name: DialectName, body: object): ParsedRequest {
   return dialectOf(name).parseRequest(bytes, { maxDepth: 200, maxKeys: 100_000 }, {})
 }
 
-export function decodeRequest(name: DialectName, body: object): ModelRequest {
-  return dialectOf(name).codec.decodeRequest(parse(name, body), envelopes)
+export function decodeRequest(name: DialectName, body: object): SourcedRequest {
+  return { ...dialectOf(name).codec.decodeRequest(parse(name, body), envelopes), source: name }
 }
 
 export interface Converted {
@@ -77,7 +76,7 @@ export interface Converted {
 
 /** Writes a request for an upstream. Drops `undefined` members, as JSON does. */
 export function encodeRequest(
-  request: ModelRequest,
+  request: SourcedRequest,
   upstream: DialectName,
   features = allFeatures(upstream),
   model = request.model,

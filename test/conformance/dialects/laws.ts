@@ -1,5 +1,6 @@
 /** The laws of all dialects. Each is a function that throws if the law is broken. */
 import { expect } from 'vitest'
+import type { SourcedRequest } from '../../../proxy/dialects/testing.ts'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { totalInput } from '../../../contract/usage.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
@@ -47,7 +48,7 @@ export function completenessOfRequest(dialect: DialectName, body: Json): void {
 }
 
 /** Undefined for a request that is refused with the name of a field. */
-function encodedOrRefused(request: ModelRequest, dialect: DialectName) {
+function encodedOrRefused(request: SourcedRequest, dialect: DialectName) {
   try {
     return encodeRequest(request, dialect, allFeatures(dialect, SILENT))
   } catch (error) {

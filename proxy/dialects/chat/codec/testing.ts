@@ -4,7 +4,7 @@ import type { ClientView, StreamFeatures } from '../../core/codec.ts'
 import type { Losses } from '../../core/neutral/losses.ts'
 import type { ApiName, Carrier, Envelopes, ModelRequest, StreamPart } from '../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../core/request.ts'
-import { noLosses } from '../../testing.ts'
+import { noLosses, type SourcedRequest } from '../../testing.ts'
 import type { SplicePoints } from '../byte-lane/splice.ts'
 import { chat } from '../index.ts'
 
@@ -29,11 +29,11 @@ export function decode(fields: object): ModelRequest {
 
 /** The body for a chat upstream of the profile, and the losses. */
 export function encode(
-  request: ModelRequest,
+  request: ModelRequest | SourcedRequest,
   profile: Profile = 'generic',
   overrides: Partial<Features> = {},
 ) {
-  const losses = noLosses(request.source)
+  const losses = noLosses('source' in request ? request.source : 'chat')
   const features = featuresOf('chat_completion', profile, overrides)
   const target = { model: 'up', features, defaultMaxOutputTokens: 8192, losses }
   const { body } = chat.codec.encodeRequest(request, target)
@@ -41,7 +41,7 @@ export function encode(
 }
 
 /** A request as another dialect might decode it. */
-export function foreign(fields: Partial<ModelRequest>, source: ApiName = 'messages'): ModelRequest {
+export function foreign(fields: Partial<ModelRequest>, source: ApiName = 'messages'): SourcedRequest {
   const turns: ModelRequest['turns'] = [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }]
   return { source, model: 'M', stream: false, turns, tools: [], ...fields }
 }

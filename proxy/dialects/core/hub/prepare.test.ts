@@ -8,7 +8,6 @@ import { prepare } from './prepare.ts'
 
 function prepared(stops: number, dialect: DialectName) {
   const request: ModelRequest = {
-    source: 'messages',
     model: 'm',
     stream: true,
     turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }],

@@ -25,7 +25,7 @@ const tool = (...results: ToolResult[]): Turn => ({ role: 'tool', results })
 const none = (callId: string): ToolResult => ({ ...result(callId, '(no output)'), kind: 'function' })
 
 function request(turns: Turn[]): ModelRequest {
-  return { source: 'chat', model: 'm', stream: false, turns, tools: [] }
+  return { model: 'm', stream: false, turns, tools: [] }
 }
 
 function repaired(...turns: Turn[]): { turns: Turn[]; losses: string[] } {
@@ -214,7 +214,7 @@ describe('repair of a history', () => {
   it('returns a valid request unchanged', () => {
     fc.assert(
       fc.property(anyRequest, (request) => {
-        const losses = noLosses(request.source)
+        const losses = noLosses('chat')
         expect(repairHistory(request, losses)).toBe(request)
         expect(losses.size).toBe(0)
       }),

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { type Features, featuresOf } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
 import { DIALECTS } from '../../index.ts'
-import { noLosses } from '../../testing.ts'
+import { noLosses, type SourcedRequest } from '../../testing.ts'
 import type { ToolRules } from '../dialect.ts'
 import { fold } from '../neutral/fold.ts'
 import type {
@@ -46,11 +46,11 @@ export function toolRules(dialect: DialectName): ToolRules {
 }
 
 export function adapt(
-  changes: Partial<ModelRequest>,
+  changes: Partial<SourcedRequest>,
   dialect: DialectName,
   overrides: Partial<Features> = {},
 ) {
-  const request: ModelRequest = {
+  const request: SourcedRequest = {
     source: 'responses',
     model: 'm',
     stream: true,
@@ -67,7 +67,7 @@ export function adapt(
 }
 
 export function refusal(
-  changes: Partial<ModelRequest>,
+  changes: Partial<SourcedRequest>,
   dialect: DialectName,
   overrides: Partial<Features> = {},
 ) {

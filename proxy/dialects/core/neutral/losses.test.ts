@@ -41,7 +41,6 @@ it('fields of other dialects are lost in any position, those of the target are n
     fields: Object.fromEntries(fields.map((field) => [field, 1])),
   })
   const request: ModelRequest = {
-    source: 'chat',
     model: 'm',
     stream: false,
     turns: [

@@ -2,6 +2,7 @@
  * Generated conversations and answers for tests: valid, without ext, and with unique texts, so that a test finds each of
  * them wherever a conversion puts it.
  */
+import type { SourcedRequest } from '../../testing.ts'
 import fc from 'fast-check'
 import type { Usage } from '../../../../contract/usage.ts'
 import type {
@@ -54,7 +55,7 @@ export const anyAnswer: fc.Arbitrary<ModelAnswer> = fc
   .chain(answerOf)
 
 /** Requests that a client of the given dialect can make: calls have results in their order, tools are declared. */
-export function requestOf(source: DialectName): fc.Arbitrary<ModelRequest> {
+export function requestOf(source: DialectName): fc.Arbitrary<SourcedRequest> {
   return fc
     .record({
       system: fc.array(rest, { maxLength: 1 }),
@@ -79,7 +80,7 @@ export function requestOf(source: DialectName): fc.Arbitrary<ModelRequest> {
       const calls = called.filter((part) => part.type === 'tool-call')
       const declared = calls.map((part) => declaration(part, label))
       if (tools) declared.push(declaration({ kind: 'function', name: label('tool') }, label))
-      const request: ModelRequest = {
+      const request: SourcedRequest = {
         source,
         model: label('model'),
         stream: false,
@@ -97,7 +98,7 @@ export function requestOf(source: DialectName): fc.Arbitrary<ModelRequest> {
     })
 }
 
-export const anyRequest: fc.Arbitrary<ModelRequest> = fc
+export const anyRequest: fc.Arbitrary<SourcedRequest> = fc
   .constantFrom<DialectName>('chat', 'responses', 'messages')
   .chain(requestOf)
 

@@ -279,6 +279,8 @@ export type OutputFormat =
       description?: string
       schema: Record<string, unknown>
       strict?: boolean
+      /** The client's API enforces every schema that it accepts. */
+      enforced?: true
     }
 
 export interface Reasoning extends Extended {
@@ -289,12 +291,12 @@ export interface Reasoning extends Extended {
   thinking?: 'off' | 'adaptive'
   /** Whether the client wants to read the thoughts. */
   summary?: 'auto' | 'concise' | 'detailed' | 'none'
+  /** The client's API shows thoughts without a request for them. */
+  alwaysShown?: true
 }
 
 /** A client's request to a model. */
 export interface ModelRequest extends Extended {
-  /** The client's API. */
-  source: ApiName
   /** By the client's name. */
   model: string
   stream: boolean
@@ -326,6 +328,8 @@ export interface ModelRequest extends Extended {
   cacheKey?: string
   /** Service tier, such as `priority`; `fast` for a request for speed. */
   tier?: string | undefined
+  /** The client asked for speed instead of a tier. It costs more, so only some channels allow it. */
+  speed?: true
   /** Whether the upstream may keep the answer. */
   store?: boolean
   /** Compact the conversation: the answer is one item that replaces all of it. */

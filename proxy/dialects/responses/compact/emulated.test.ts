@@ -52,7 +52,6 @@ function streamed(parts: readonly StreamPart[]) {
 
 describe('a request for a summary', () => {
   const request: ModelRequest = {
-    source: 'responses',
     model: 'm',
     stream: true,
     turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }],
@@ -75,7 +74,6 @@ describe('a request for a summary', () => {
   it('has the conversation, its tools with the choice none, and the instruction at the end', () => {
     const before = structuredClone(request)
     expect(summarise(request, 'chat')).toEqual({
-      source: 'responses',
       model: 'm',
       stream: true,
       turns: [

@@ -70,7 +70,6 @@ export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): Mod
   const includeUsage = optional(body.stream_options, 'stream_options', recordAt)?.include_usage === true
   const choices = optional(body.n, 'n', integerAt) ?? 1
   return {
-    source: 'chat',
     model: nameAt(body.model, 'model'),
     stream: body.stream === true,
     turns: decodeMessages(listAt(body.messages, 'messages'), envelopes),

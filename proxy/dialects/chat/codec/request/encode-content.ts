@@ -4,7 +4,6 @@ import type { EncodeTarget } from '../../../core/codec.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import { dataUrl } from '../../../core/neutral/media.ts'
 import type {
-  ApiName,
   AudioPart,
   Extended,
   FilePart,
@@ -17,7 +16,6 @@ import { cacheMark } from './cache.ts'
 
 /** The target of a request, and its client's names for fields. */
 export interface Writing extends EncodeTarget {
-  source: ApiName
   /** The request's own names for fields. */
   request: Pick<Extended, 'names'>
 }

@@ -14,7 +14,7 @@ import { encodeTools } from './tools.ts'
 const MAX_STOPS = 4
 
 export function encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest {
-  const writing: Writing = { ...target, source: request.source, request }
+  const writing: Writing = { ...target, request }
   if (request.choices !== undefined) {
     const message = 'n must be 1: this model gives one answer at a time.'
     throw new GatewayError('unsupported_parameter', message, { param: 'n' })
@@ -89,15 +89,14 @@ function encodeFormat(
 ): Partial<wire.Request> {
   if (format === undefined) return {}
   if (format.type === 'json') return { response_format: { type: 'json_object' } }
-  const { name = 'response', description, schema, strict } = format
+  const { name = 'response', description, schema } = format
   if (!writing.features.structuredOutput) {
     lose(writing, 'format')
     instruct(messages, `Answer with one JSON object that fits this JSON Schema: ${JSON.stringify(schema)}`)
     return { response_format: { type: 'json_object' } }
   }
-  // The messages API enforces every schema that it accepts.
-  const enforced = strict ?? (writing.source === 'messages' ? isClosedSchema(schema) : undefined)
-  const json_schema = { name, description, schema, strict: enforced } satisfies wire.JsonSchema
+  const strict = format.strict ?? (format.enforced && isClosedSchema(schema))
+  const json_schema = { name, description, schema, strict } satisfies wire.JsonSchema
   return { response_format: { type: 'json_schema', json_schema } }
 }
 
@@ -110,14 +109,14 @@ function instruct(messages: wire.Message[], text: string): void {
 }
 
 function encodeLabels(request: ModelRequest, writing: Writing): Partial<wire.Request> {
-  const { source, features } = writing
+  const { features } = writing
   const { verbosity, metadata } = request
   // Upstreams other than OpenAI may refuse a key that the client did not send.
   const cacheKey = request.cacheKey ?? (features.maxCompletionTokens ? request.session : undefined)
   const user = request.user === undefined ? undefined : shortUser(request.user)
   if (user !== request.user) lose(writing, 'user')
   let { tier } = request
-  if (source === 'messages' && tier === 'fast' && !features.speed) {
+  if (request.speed && !features.speed) {
     lose(writing, 'tier')
     tier = undefined
   }

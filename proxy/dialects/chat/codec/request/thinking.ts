@@ -23,7 +23,7 @@ const ENABLED: Effort = 'medium'
 
 export function decodeThinking({ reasoning_effort: given, reasoning }: Fields): Thinking {
   const own = given === UNSET ? undefined : optional(given, 'reasoning_effort', oneOf(EFFORTS))
-  if (!isRecord(reasoning)) return own === undefined ? {} : { reasoning: { effort: own } }
+  if (!isRecord(reasoning)) return own === undefined ? {} : { reasoning: { effort: own, alwaysShown: true } }
   const { effort, max_tokens: budget, exclude, enabled, ...lost } = reasoning
   const names: Names = {}
   const read: Reasoning = {}
@@ -40,8 +40,8 @@ export function decodeThinking({ reasoning_effort: given, reasoning }: Fields): 
     names.budgetTokens = 'reasoning.max_tokens'
   } else lost.max_tokens = budget
 
-  const isSet = read.effort !== undefined || read.budgetTokens !== undefined
-  if (typeof enabled === 'boolean' && !isSet) {
+  const hasDepth = read.effort !== undefined || read.budgetTokens !== undefined
+  if (typeof enabled === 'boolean' && !hasDepth) {
     read.effort = enabled ? ENABLED : 'none'
     names.effort = 'reasoning.enabled'
   } else if (enabled !== true || read.effort === 'none') lost.enabled = enabled
@@ -50,7 +50,8 @@ export function decodeThinking({ reasoning_effort: given, reasoning }: Fields): 
     read.summary = 'none'
     names.summary = 'reasoning.exclude'
   } else if (exclude !== false) lost.exclude = exclude
-  return { ...(Object.keys(read).length > 0 && { reasoning: read }), names, lost: dotted(lost) }
+  const isSet = Object.keys(read).length > 0
+  return { ...(isSet && { reasoning: { ...read, alwaysShown: true } }), names, lost: dotted(lost) }
 }
 
 function dotted(fields: Fields): Fields {

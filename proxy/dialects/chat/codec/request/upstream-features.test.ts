@@ -1,11 +1,12 @@
 /** Requests of other dialects, encoded for upstreams with different features. */
+import type { ApiName } from '../../../../../contract/endpoints.ts'
 import { describe, expect, test } from 'vitest'
 import type { Carrier, ModelRequest, Reasoning, Turn } from '../../../core/neutral/types.ts'
 import { encode, foreign } from '../testing.ts'
 import { assistant, call, messagesOf, SIGNED, text, user } from './upstream-testing.ts'
 
 describe('features', () => {
-  const body = (fields: Partial<ModelRequest>, overrides = {}, source?: ModelRequest['source']) =>
+  const body = (fields: Partial<ModelRequest>, overrides = {}, source?: ApiName) =>
     encode(foreign(fields, source), 'generic', overrides)
 
   test('the name of the output limit', () => {

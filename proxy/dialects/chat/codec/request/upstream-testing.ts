@@ -1,4 +1,5 @@
 /** Helpers for the tests of requests from other dialects. */
+import type { ApiName } from '../../../../../contract/endpoints.ts'
 import type { AssistantPart, Carrier, ModelRequest, Turn, UserPart } from '../../../core/neutral/types.ts'
 import { encode, foreign } from '../testing.ts'
 
@@ -21,7 +22,7 @@ export function messagesOf(turns: Turn[], overrides = {}, profile: Parameters<ty
 
 export function refused(
   fields: Partial<ModelRequest>,
-  source?: ModelRequest['source'],
+  source?: ApiName,
   overrides = {},
 ): unknown {
   try {

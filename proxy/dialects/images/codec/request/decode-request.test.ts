@@ -34,7 +34,6 @@ const image = (bytes: Buffer, mediaType: string) => ({
 describe('in the neutral form', () => {
   test('a prompt', () => {
     expect(decode(generation(VALID_REQUEST))).toEqual({
-      source: 'images',
       model: 'm',
       stream: false,
       turns: [{ role: 'user', parts: [{ type: 'text', text: 'A cat' }] }],

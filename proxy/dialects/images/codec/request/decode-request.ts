@@ -41,7 +41,6 @@ export function decodeRequest(request: ParsedRequest<ImagesOwn>): ModelRequest {
     ...others.map((name) => [name, true]),
   ])
   return {
-    source: 'images',
     model: head.model,
     stream: head.stream,
     turns: [{ role: 'user', parts: [{ type: 'text', text: prompt }, ...images] }],

@@ -1,7 +1,8 @@
+import type { ApiName } from '../../../../../contract/endpoints.ts'
 import { describe, expect, test } from 'vitest'
 import { featuresOf } from '../../../../../contract/profiles.ts'
 import type { Media, ModelRequest, Tool, UserPart } from '../../../core/neutral/types.ts'
-import { noLosses } from '../../../testing.ts'
+import { noLosses, type SourcedRequest } from '../../../testing.ts'
 import { readBoundary } from '../../form/boundary.ts'
 import { parseForm } from '../../form/parse.ts'
 import { images } from '../../index.ts'
@@ -22,9 +23,9 @@ const imageTool = (tool: object): Tool => ({
   tool: { type: 'image_generation', ...tool },
 })
 
-function encode(fields: Partial<ModelRequest>) {
+function encode(fields: Partial<SourcedRequest>) {
   const losses = noLosses(fields.source ?? 'responses')
-  const request: ModelRequest = {
+  const request: SourcedRequest = {
     source: 'responses',
     model: 'm',
     stream: true,
@@ -60,7 +61,7 @@ describe('a conversation that requests an image', () => {
     })
   })
 
-  test.each<[ModelRequest['source'], string, ModelRequest['turns']]>([
+  test.each<[ApiName, string, ModelRequest['turns']]>([
     ['chat', 'messages', []],
     ['responses', 'input', [user()]],
     ['messages', 'messages', [user(text(' \n'))]],
@@ -119,7 +120,7 @@ describe('a conversation that requests an image', () => {
     ])
   })
 
-  test.each<[string, Partial<ModelRequest>]>([
+  test.each<[string, Partial<SourcedRequest>]>([
     ['n', { source: 'chat', choices: 2 }],
     ['tools', { tools: [{ type: 'function', name: 'f' }] }],
     ['tools', { source: 'messages', tools: [imageTool({}), { type: 'web-search' }] }],

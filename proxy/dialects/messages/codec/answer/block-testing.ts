@@ -34,7 +34,7 @@ export function sealed(carrier: Carrier): string {
 
 export function newClient(): ClientView {
   return {
-    request: { source: 'messages', model: 'client-model', stream: true, turns: [], tools: [] },
+    request: { model: 'client-model', stream: true, turns: [], tools: [] },
     parsed: REQUEST,
     id: 'X1',
     created: 1_700_000_000,

@@ -14,7 +14,6 @@ describe('the neutral form', () => {
       tools: [{ ...TOOL, ...CACHE }],
     }
     expect(decode(fields)).toMatchObject({
-      source: 'messages',
       model: 'm',
       stream: false,
       maxOutputTokens: 10,
@@ -23,7 +22,7 @@ describe('the neutral form', () => {
       tier: 'default',
       user: 'u1',
       reasoning: { effort: 'high', budgetTokens: 2048, summary: 'none' },
-      format: { type: 'schema', schema: { type: 'object' } },
+      format: { type: 'schema', schema: { type: 'object' }, enforced: true },
       toolChoice: { type: 'required' },
       parallelToolCalls: false,
       tools: [{ type: 'function', name: 't', parameters: { type: 'object' }, cache: { ttl: '1h' } }],
@@ -31,6 +30,7 @@ describe('the neutral form', () => {
     expect(decode({ thinking: { type: 'adaptive', display: 'summarized' }, speed: 'fast' })).toMatchObject({
       reasoning: { thinking: 'adaptive', summary: 'auto' },
       tier: 'fast',
+      speed: true,
     })
     expect(decode({ thinking: { type: 'disabled' } }).reasoning).toEqual({ thinking: 'off' })
   })

@@ -61,7 +61,6 @@ export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): Mode
   const output = decodeOutputConfig(body, more)
   const reasoning = decodeReasoning(body.thinking, output.effort, more)
   return {
-    source: 'messages',
     model: parsed.head.model,
     stream: parsed.head.stream,
     turns: system === undefined ? turns : [system, ...turns],
@@ -77,6 +76,7 @@ export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): Mode
     ...(user !== undefined && { user }),
     ...(session !== undefined && { session }),
     ...(tier !== undefined && { tier }),
+    ...(body.speed === 'fast' && { speed: true }),
     ...(output.isOld && { names: OLD_FORMAT }),
     ...keep({ dialect: 'messages', at: '' }, body, TYPED, more),
   }
@@ -122,7 +122,7 @@ function decodeFormat(
   oneOf(['json_schema'])(format.type, `${path}.type`)
   const schema = recordAt(format.schema, `${path}.schema`)
   Object.assign(more, inside(path, format, ['type', 'schema']))
-  return { type: 'schema', schema }
+  return { type: 'schema', schema, enforced: true }
 }
 
 function decodeReasoning(value: unknown, effort: Effort | undefined, more: Fields): Reasoning | undefined {

@@ -21,13 +21,13 @@ export function decode(fields: object, headers = {}): ModelRequest {
   return decodeRequest(parseRequest(bytes, { maxDepth: 64, maxKeys: 10_000 }, headers), ENVELOPES)
 }
 function encode(request: ModelRequest) {
-  const losses = noLosses(request.source)
+  const losses = noLosses('messages')
   const features = featuresOf('messages', 'generic', { cacheMarks: false, webSearch: false })
   const target = { model: 'm', features, defaultMaxOutputTokens: 8192, losses }
   return { ...encodeRequest(request, target), losses: losses.names }
 }
 function lossesElsewhere(request: ModelRequest): string[] {
-  const losses = noLosses(request.source)
+  const losses = noLosses('messages')
   addExtLosses(request, 'chat', losses)
   return losses.names.sort()
 }

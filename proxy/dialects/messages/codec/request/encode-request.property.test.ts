@@ -4,8 +4,7 @@ import { expect, test } from 'vitest'
 import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
 import { requestOf } from '../../../core/neutral/testing.ts'
-import type { ModelRequest } from '../../../core/neutral/types.ts'
-import { noLosses } from '../../../testing.ts'
+import { noLosses, type SourcedRequest } from '../../../testing.ts'
 import { parseRequest } from '../../request.ts'
 import { decodeRequest } from './decode-request.ts'
 import { encodeRequest } from './encode-request.ts'
@@ -29,7 +28,7 @@ const features: fc.Arbitrary<Features> = fc
   .map(({ profile, ...overrides }) => featuresOf('messages', profile, overrides))
 
 /** Undefined for a request that is refused with the name of a field. */
-function encode(request: ModelRequest, features: Features): Record<string, unknown> | undefined {
+function encode(request: SourcedRequest, features: Features): Record<string, unknown> | undefined {
   try {
     const target = { model: 'M', features, defaultMaxOutputTokens: 8192, losses: noLosses(request.source) }
     return encodeRequest(request, target).body
@@ -75,7 +74,7 @@ test('an encoded request decodes to the same request, and encodes to the same bo
       if (body === undefined) return
       const parsed = parseRequest(Buffer.from(JSON.stringify(body)), { maxDepth: 64, maxKeys: 10_000 }, {})
       const again = decodeRequest(parsed, ENVELOPES)
-      expect(encode(again, features)).toEqual(JSON.parse(JSON.stringify(body)))
+      expect(encode({ ...again, source: 'messages' }, features)).toEqual(JSON.parse(JSON.stringify(body)))
     }),
   )
 })

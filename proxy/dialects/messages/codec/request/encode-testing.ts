@@ -1,8 +1,8 @@
 /** Requests from other dialects, encoded for this one. */
 import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
 import type { EncodedRequest } from '../../../core/codec.ts'
-import type { AssistantPart, ModelRequest, Turn, UserPart } from '../../../core/neutral/types.ts'
-import { noLosses } from '../../../testing.ts'
+import type { AssistantPart, Turn, UserPart } from '../../../core/neutral/types.ts'
+import { noLosses, type SourcedRequest } from '../../../testing.ts'
 import { encodeRequest } from './encode-request.ts'
 
 const ADAPTIVE = featuresOf('messages', 'anthropic-adaptive')
@@ -15,8 +15,8 @@ export const SCHEMA = {
 }
 export const PARAMETERS = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 
-export function encode(fields: Partial<ModelRequest>, features: Partial<Features> = {}, base = ADAPTIVE) {
-  const request: ModelRequest = {
+export function encode(fields: Partial<SourcedRequest>, features: Partial<Features> = {}, base = ADAPTIVE) {
+  const request: SourcedRequest = {
     source: 'chat',
     model: 'route',
     stream: false,

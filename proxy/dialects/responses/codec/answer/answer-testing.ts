@@ -17,7 +17,7 @@ export function requestFor(fields: object = {}): ParsedRequest<ResponsesOwn> {
 export function clientFor(fields: object = {}): ClientView {
   const parsed = requestFor(fields)
   return {
-    request: { source: 'responses', model: 'alias', stream: true, turns: [], tools: [] },
+    request: { model: 'alias', stream: true, turns: [], tools: [] },
     parsed,
     echo: echoOf(parsed),
     id: 'X',

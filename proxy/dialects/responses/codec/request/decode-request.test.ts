@@ -281,7 +281,6 @@ test('fields', () => {
     store: true,
   }
   expect(bare(decode(fields))).toEqual({
-    source: 'responses',
     model: 'm',
     stream: true,
     turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }],

@@ -80,7 +80,6 @@ function decode(parsed: ParsedRequest, envelopes: Envelopes, compacts: boolean):
   const top = scalars.top_logprobs ?? 0
 
   const request: ModelRequest = {
-    source: 'responses',
     model: head.model,
     stream: head.stream,
     turns,

@@ -59,9 +59,8 @@ function writeBody(request: ModelRequest, target: Target, model: string): wire.R
   }
 }
 
-/** The fast tier costs more, so a client of messages gets it only if the channel allows it. */
-function tierOf({ source, tier }: ModelRequest, { features, lose }: Target): string | undefined {
-  if (source !== 'messages' || tier !== 'fast' || features.speed) return tier
+function tierOf({ tier, speed }: ModelRequest, { features, lose }: Target): string | undefined {
+  if (!speed || features.speed) return tier
   lose('tier')
   return undefined
 }

@@ -36,7 +36,7 @@ export function writeReasoning(
     return undefined
   }
   const effort = effortFor(reasoning, target)
-  const summary = effort === 'none' ? undefined : summaryFor(reasoning, target)
+  const summary = effort === 'none' ? undefined : summaryFor(reasoning)
   if (effort === undefined && summary === undefined) return undefined
   return { effort, summary }
 }
@@ -69,9 +69,9 @@ function nearest(
 }
 
 /** The summary that the client wants; each dialect requests it in another way. */
-function summaryFor(reasoning: Reasoning, target: Target): wire.ReasoningSettings['summary'] {
-  const { summary, effort, thinking, budgetTokens } = reasoning
+function summaryFor(reasoning: Reasoning): wire.ReasoningSettings['summary'] {
+  const { summary, effort, thinking, budgetTokens, alwaysShown } = reasoning
   if (summary !== undefined) return summary === 'none' ? undefined : summary
-  if (target.source === 'chat' && effort !== undefined) return 'auto'
+  if (alwaysShown && effort !== undefined) return 'auto'
   return thinking === 'adaptive' || budgetTokens !== undefined ? 'auto' : undefined
 }

@@ -3,10 +3,9 @@ import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../core/codec.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
-import type { ApiName, Extended, ModelRequest } from '../../../core/neutral/types.ts'
+import type { Extended, ModelRequest } from '../../../core/neutral/types.ts'
 
 export interface Target {
-  source: ApiName
   features: Features
   /** The client's name for a field of `owner`, or of the request. */
   name(field: TypedField, owner?: Extended): string
@@ -16,10 +15,9 @@ export interface Target {
 }
 
 export function targetOf(request: ModelRequest, { features, losses }: EncodeTarget): Target {
-  const { source } = request
   const name = (field: TypedField, owner?: Extended) => losses.name(field, owner, request)
   const addLoss = (loss: string) => losses.add(loss)
-  return { source, features, name, lose: (field, owner) => addLoss(name(field, owner)), addLoss }
+  return { features, name, lose: (field, owner) => addLoss(name(field, owner)), addLoss }
 }
 
 /** The error for a field without an equivalent in responses, under the client's name for the field. */

@@ -24,7 +24,6 @@ export interface Options {
 export function encode(fields: Partial<ModelRequest>, { source = 'chat', features = {} }: Options = {}) {
   const losses = noLosses(source)
   const request: ModelRequest = {
-    source,
     model: 'client',
     stream: false,
     turns: [USER],

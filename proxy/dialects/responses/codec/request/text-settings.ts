@@ -64,8 +64,8 @@ function writeFormat(format: OutputFormat, target: Target): wire.TextSettings['f
     target.lose('format')
     return { type: 'json_object' }
   }
-  // Messages enforces every schema. Responses enforces only strict ones, and refuses open schemas as strict.
-  const strict = format.strict ?? (target.source === 'messages' ? isClosedSchema(json) : undefined)
+  // Responses enforces only strict schemas, and refuses open ones as strict.
+  const strict = format.strict ?? (format.enforced && isClosedSchema(json))
   return { type: 'json_schema', name, description, schema: json, strict }
 }
 
