@@ -10,10 +10,10 @@ export type Request = Sparse<
     Chat.ChatCompletionCreateParams,
     {
       messages: Message[]
-      /** Fields: a tool of another vendor, as the client declared it. */
+      /** Fields: of another vendor's tool, as the client wrote them. */
       tools?: (Tool | Fields)[]
       tool_choice?: ToolChoice | Fields
-      /** Other vendors have other words for these two. */
+      /** Other vendors have other values for these two. */
       service_tier?: string
       verbosity?: string
       stream?: boolean
@@ -34,20 +34,20 @@ export type ToolMessage = Sparse<Chat.ChatCompletionToolMessageParam>
 export type TextPart = Sparse<Chat.ChatCompletionContentPartText>
 export type RefusalPart = Chat.ChatCompletionContentPartRefusal
 export type FilePart = Sparse<Chat.ChatCompletionContentPart.File>
-/** Clients write other vendors' words for the detail of an image and the format of a recording. */
+/** `detail`, and the `format` of audio: the client's values, which may be another vendor's. */
 export type ImagePart = Sparse<
   With<Chat.ChatCompletionContentPartImage, { image_url: { url: string; detail?: string } }>
 >
-export type AudioPart = Sparse<
+type AudioPart = Sparse<
   With<Chat.ChatCompletionContentPartInputAudio, { input_audio: { data: string; format: string } }>
 >
 export type Part = TextPart | ImagePart | AudioPart | FilePart
 
 export type JsonSchema = Sparse<ResponseFormatJSONSchema.JSONSchema>
 
-export type Tool = FunctionTool | CustomTool
+type Tool = FunctionTool | CustomTool
 export type FunctionTool = Sparse<Chat.ChatCompletionFunctionTool>
-/** The client's own word for the syntax of a grammar. */
+/** `syntax`: the client's value, which may be another vendor's. */
 export type CustomTool = Sparse<
   With<
     Chat.ChatCompletionCustomTool,
@@ -56,19 +56,19 @@ export type CustomTool = Sparse<
 >
 type Grammar = { type: 'grammar'; grammar: { syntax: string; definition: string } }
 export type SearchOptions = Sparse<Chat.ChatCompletionCreateParams.WebSearchOptions>
-export type ToolChoice = Chat.ChatCompletionToolChoiceOption
+type ToolChoice = Chat.ChatCompletionToolChoiceOption
 export type AllowedTools = Chat.ChatCompletionAllowedToolChoice
 export type NamedTool = Sparse<Chat.ChatCompletionNamedToolChoice | Chat.ChatCompletionNamedToolChoiceCustom>
 
 // --- Requests and answers ---------------------------------------------------------------------------------------------
 
-/** `extra_content`: Google's, the state of a call. */
+/** `extra_content`: Google's, for the state of a call. */
 export type ToolCall = Sparse<Chat.ChatCompletionMessageToolCall & { extra_content?: unknown }>
 
 type Thoughts = {
   /** DeepSeek's. */
   reasoning_content?: string
-  /** vLLM's; the gateway passes it on. */
+  /** vLLM's, which only the byte lane writes. */
   reasoning?: string
   /** OpenRouter's. */
   reasoning_details?: Detail[]
@@ -88,7 +88,7 @@ type Served = { service_tier?: string }
 export type Logprobs = { content: unknown[]; refusal: null }
 
 export type Completion = Sparse<With<Chat.ChatCompletion, Served & { choices: Choice[]; usage?: Usage }>>
-export type Choice = With<Chat.ChatCompletion.Choice, { message: Answer; logprobs: Logprobs | null }>
+type Choice = With<Chat.ChatCompletion.Choice, { message: Answer; logprobs: Logprobs | null }>
 export type FinishReason = Chat.ChatCompletion.Choice['finish_reason']
 export type Answer = Sparse<
   With<Chat.ChatCompletionMessage, Thoughts & Annotations & Images & { tool_calls?: ToolCall[] }>
@@ -113,7 +113,7 @@ export type Annotation = Chat.ChatCompletionMessage.Annotation
 type Images = { images?: Image[] }
 export type Image = Sparse<Partial<Indexed> & { type: 'image_url'; image_url: { url: string } }>
 
-/** In a stream: an entry of a list that several deltas make up. */
+/** An entry of a list in a stream, whose entries arrive in several deltas. */
 export type Indexed = { index: number }
 
 export type Usage = Sparse<With<CompletionUsage, { prompt_tokens_details: PromptDetails }>>

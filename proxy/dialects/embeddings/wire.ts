@@ -6,5 +6,5 @@ export type Answer = FieldsOf<CreateEmbeddingResponse>
 export type Entry = FieldsOf<Embedding>
 export type Usage = FieldsOf<CreateEmbeddingResponse.Usage>
 
-/** What the gateway changes in an entry. The SDK hides that a vector may be base64; some numbers are raw JSON. */
+/** What the gateway changes in an entry. A vector may also be base64, and some of its numbers raw JSON. */
 export type Rewritten = With<Pick<Embedding, 'index'>, { embedding: string | readonly unknown[] }>

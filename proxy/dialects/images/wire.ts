@@ -16,7 +16,7 @@ import type { FieldsOf, Sparse, With } from '../core/json/wire.ts'
 
 export type Request = Pick<ImageGenerateParams, 'prompt' | 'user'> & { model: string } & Options
 
-/** With the values of the client, which may be another vendor's. */
+/** The client's values, which may be another vendor's. */
 export type Options = FieldsOf<
   Pick<
     ImageGenerateParams & ImageEditParams,
@@ -35,19 +35,19 @@ export type Option = keyof Options
 export type JsonEdit = Request & { images: ImageUrl[] }
 export type ImageUrl = { image_url: string }
 
-/** The tool of the responses API that makes images, with the values of the client. */
+/** The tool of the responses API that makes images, with the client's values. */
 export type ImageTool = FieldsOf<Responses.Tool.ImageGeneration>
 export type Mask = Responses.Tool.ImageGeneration.InputImageMask
 
 // --- Answers ----------------------------------------------------------------------------------------------------------
 
-/** How an image was made, in the words of any vendor. */
+/** The upstream's values: vendors have their own. */
 export type Making = { background?: string; output_format?: string; quality?: string; size?: string }
 
 export type Answer = Sparse<With<ImagesResponse, Making & { data: Image[]; usage?: Usage }>>
 export type AnswerImage = Sparse<Image>
 
-/** `url`: of vendors that send no bytes. Of several images only the last has the usage of all. */
+/** `url`: of vendors that send no bytes. Only the event of the last image has the usage, that of all images. */
 export type Event = Sparse<
   With<
     Omit<ImageGenCompletedEvent, 'type'> & Partial<Pick<ImageGenPartialImageEvent, 'partial_image_index'>>,
@@ -56,7 +56,7 @@ export type Event = Sparse<
 >
 export type EventType = (ImageGenStreamEvent | ImageEditStreamEvent)['type']
 
-/** The details are unknown if an upstream reports only the total. */
+/** OpenAI always sends the details. The gateway omits them if it cannot tell text from image tokens. */
 export type Usage = Sparse<
   With<ImagesResponse.Usage, Partial<Pick<ImagesResponse.Usage, 'input_tokens_details'>>>
 >
