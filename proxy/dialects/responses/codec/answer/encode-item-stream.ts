@@ -15,16 +15,7 @@ import {
 import { writeAnnotation } from './item-annotations.ts'
 import type { Draft } from './item-draft.ts'
 
-export interface PartWriter {
-  readonly draft: Draft
-  delta(text: string, paragraph: number, logprobs: unknown[] | undefined): void
-  annotation(annotation: Annotation): void
-  /** The answer ended in this part. Called before end(). */
-  cut(): void
-  end(carrier: Carrier | undefined): void
-}
-
-abstract class BaseWriter<Item extends wire.DraftItem> implements PartWriter {
+export abstract class PartWriter<Item extends wire.DraftItem = wire.DraftItem> {
   readonly draft: Draft<Item>
   protected readonly writer: EventWriter
   protected readonly client: ClientView
@@ -49,6 +40,7 @@ abstract class BaseWriter<Item extends wire.DraftItem> implements PartWriter {
 
   annotation(_annotation: Annotation): void {}
 
+  /** The answer ended in this part. Called before end(). */
   cut(): void {
     this.draft.cut = true
   }
@@ -65,7 +57,7 @@ abstract class BaseWriter<Item extends wire.DraftItem> implements PartWriter {
 }
 
 /** Writes a content part of a message: text or a refusal. */
-export class ContentWriter extends BaseWriter<wire.OutputMessage> {
+export class ContentWriter extends PartWriter<wire.OutputMessage> {
   readonly #isText: boolean
   readonly #place: { item_id: string; output_index: number; content_index: number }
   readonly #head: string
@@ -128,7 +120,7 @@ export class ContentWriter extends BaseWriter<wire.OutputMessage> {
 }
 
 /** Writes reasoning paragraph by paragraph. `raw`: the chain of thought, not a summary. */
-export class ReasoningWriter extends BaseWriter<wire.OutputReasoning> {
+export class ReasoningWriter extends PartWriter<wire.OutputReasoning> {
   readonly #raw: boolean
   readonly #texts: string[] = []
   #head = ''
@@ -184,7 +176,8 @@ export class ReasoningWriter extends BaseWriter<wire.OutputReasoning> {
   }
 }
 
-export class CallWriter extends BaseWriter<wire.OutputCall> {
+/** Writes a call. A search for tools has no events for its arguments; only the finished item contains them. */
+export class CallWriter extends PartWriter<wire.OutputCall> {
   readonly #call: Call
   readonly #head: string
   #input = ''
@@ -200,39 +193,19 @@ export class CallWriter extends BaseWriter<wire.OutputCall> {
 
   protected write(text: string): void {
     this.#input += text
-    this.writer.delta(this.#head, text)
+    if (!this.#call.search) this.writer.delta(this.#head, text)
   }
 
   protected close(carrier: Carrier | undefined): void {
     if (carrier !== undefined) lose(this.client, 'reasoning.state')
     const { draft, client, writer } = this
-    const { kind, name } = this.#call
+    const { kind, name, search } = this.#call
     const input = draft.cut ? this.#input : inputOf(kind, this.#input)
     draft.item = callItem(this.#call, input, draft.index, client)
-    if (draft.cut) return
+    if (draft.cut || search) return
     if (input !== this.#input) writer.delta(this.#head, input)
     if (kind === 'custom') writer.event('response.custom_tool_call_input.done', { ...draft.place, input })
     else writer.event('response.function_call_arguments.done', { ...draft.place, name, arguments: input })
-  }
-}
-
-/** Writes a search for tools. It has no events for its arguments; only the finished item contains them. */
-export class SearchWriter extends BaseWriter<wire.OutputCall> {
-  readonly #call: Call
-  #input = ''
-
-  constructor(draft: Draft<wire.OutputCall>, writer: EventWriter, client: ClientView, call: Call) {
-    super(draft, writer, client)
-    this.#call = call
-  }
-
-  protected write(text: string): void {
-    this.#input += text
-  }
-
-  protected close(carrier: Carrier | undefined): void {
-    if (carrier !== undefined) lose(this.client, 'reasoning.state')
-    this.draft.item = callItem(this.#call, this.#input, this.draft.index, this.client)
   }
 }
 

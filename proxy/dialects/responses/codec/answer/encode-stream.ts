@@ -8,13 +8,7 @@ import { EventWriter } from './answer-events.ts'
 import { isCut, writeFinish } from './answer-finish.ts'
 import { ResponseWriter } from './answer-object.ts'
 import { callItem, explanationOf, linkText, messageItem, reasoningItem, wholeItem } from './encode-item.ts'
-import {
-  CallWriter,
-  ContentWriter,
-  type PartWriter,
-  ReasoningWriter,
-  SearchWriter,
-} from './encode-item-stream.ts'
+import { CallWriter, ContentWriter, type PartWriter, ReasoningWriter } from './encode-item-stream.ts'
 import { begun, Draft } from './item-draft.ts'
 
 type PartOf<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>
@@ -140,8 +134,7 @@ class ResponsesEncoder implements StreamEncoder {
 
   #openCall({ type: _type, id, ...call }: PartOf<'tool-call-start'>): void {
     const draft = this.#add(callItem(call, '', this.#drafts.length, this.#client))
-    const Writer = call.search ? SearchWriter : CallWriter
-    this.#parts.set(id, new Writer(draft, this.#writer, this.#client, call))
+    this.#parts.set(id, new CallWriter(draft, this.#writer, this.#client, call))
   }
 
   #whole({ id, part }: PartOf<'whole'>): void {
