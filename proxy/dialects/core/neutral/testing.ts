@@ -2,9 +2,10 @@
  * Generated conversations and answers for tests: valid, without ext, and with unique texts, so that a test finds each of
  * them wherever a conversion puts it.
  */
-import type { SourcedRequest } from '../../testing.ts'
+
 import fc from 'fast-check'
 import type { Usage } from '../../../../contract/usage.ts'
+import type { SourcedRequest } from '../../testing.ts'
 import type {
   AssistantPart,
   DialectName,

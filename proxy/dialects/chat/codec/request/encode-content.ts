@@ -3,13 +3,7 @@ import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../core/codec.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import { dataUrl } from '../../../core/neutral/media.ts'
-import type {
-  AudioPart,
-  Extended,
-  FilePart,
-  ImagePart,
-  TextPart,
-} from '../../../core/neutral/types.ts'
+import type { AudioPart, Extended, FilePart, ImagePart, TextPart } from '../../../core/neutral/types.ts'
 import { fileName } from '../../../openai/fields.ts'
 import type * as wire from '../../wire.ts'
 import { cacheMark } from './cache.ts'

@@ -1,6 +1,7 @@
 /** Requests of other dialects, encoded for upstreams with different features. */
-import type { ApiName } from '../../../../../contract/endpoints.ts'
+
 import { describe, expect, test } from 'vitest'
+import type { ApiName } from '../../../../../contract/endpoints.ts'
 import type { Carrier, ModelRequest, Reasoning, Turn } from '../../../core/neutral/types.ts'
 import { encode, foreign } from '../testing.ts'
 import { assistant, call, messagesOf, SIGNED, text, user } from './upstream-testing.ts'
@@ -195,7 +196,7 @@ describe('features', () => {
     expect(losses).toEqual(['output_config.format'])
   })
 
-  test('a schema of the messages API is strict if possible', () => {
+  test('a schema that the client’s API would enforce is strict if possible', () => {
     const closed = {
       type: 'object',
       properties: { a: { type: 'object', properties: {}, additionalProperties: false } },
@@ -203,7 +204,7 @@ describe('features', () => {
       additionalProperties: false,
     }
     const strictOf = (schema: Record<string, unknown>) =>
-      body({ format: { type: 'schema', schema } }).body.response_format
+      body({ format: { type: 'schema', schema, enforced: true } }).body.response_format
     expect(strictOf(closed)).toEqual({
       type: 'json_schema',
       json_schema: { name: 'response', schema: closed, strict: true },
@@ -211,10 +212,10 @@ describe('features', () => {
     expect(strictOf({ ...closed, required: [] })).toMatchObject({ json_schema: { strict: false } })
   })
 
-  test('the fast tier, which costs more, is sent only if it is allowed', () => {
-    expect(body({ tier: 'fast' })).toMatchObject({ losses: ['speed'] })
-    expect(body({ tier: 'fast' }).body).not.toHaveProperty('service_tier')
-    expect(body({ tier: 'fast' }, { speed: true }).body).toMatchObject({ service_tier: 'fast' })
+  test('speed, which costs more, is sent as a tier only if it is allowed', () => {
+    expect(body({ tier: 'fast', speed: true })).toMatchObject({ losses: ['speed'] })
+    expect(body({ tier: 'fast', speed: true }).body).not.toHaveProperty('service_tier')
+    expect(body({ tier: 'fast', speed: true }, { speed: true }).body).toMatchObject({ service_tier: 'fast' })
   })
 
   test('the session of an agent is the cache key of OpenAI', () => {

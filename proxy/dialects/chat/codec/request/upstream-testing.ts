@@ -20,11 +20,7 @@ export function messagesOf(turns: Turn[], overrides = {}, profile: Parameters<ty
   return { messages: body.messages, losses }
 }
 
-export function refused(
-  fields: Partial<ModelRequest>,
-  source?: ApiName,
-  overrides = {},
-): unknown {
+export function refused(fields: Partial<ModelRequest>, source?: ApiName, overrides = {}): unknown {
   try {
     encode(foreign(fields, source), 'generic', overrides)
   } catch (error) {

@@ -21,7 +21,7 @@ test('the golden request', () => {
   })
   const { body, losses } = encode({
     maxOutputTokens: 2000,
-    reasoning: { effort: 'high' },
+    reasoning: { effort: 'high', alwaysShown: true },
     parallelToolCalls: false,
     toolChoice: { type: 'required' },
     user: 'u1',
@@ -191,7 +191,7 @@ describe('scalars', () => {
     ],
     [
       'an effort that the model lacks',
-      { reasoning: { effort: 'max' } },
+      { reasoning: { effort: 'max', alwaysShown: true } },
       { features: { efforts: ['low', 'high'] } },
       {
         reasoning: { effort: 'high', summary: 'auto' },
@@ -205,10 +205,10 @@ describe('scalars', () => {
       { prompt_cache_key: '5e55' },
       [],
     ],
-    ['speed if it is not allowed', { tier: 'fast' }, { source: 'messages' }, {}, ['speed']],
+    ['speed if it is not allowed', { tier: 'fast', speed: true }, { source: 'messages' }, {}, ['speed']],
     [
       'speed if it is allowed',
-      { tier: 'fast' },
+      { tier: 'fast', speed: true },
       { source: 'messages', features: { speed: true } },
       { service_tier: 'fast' },
       [],
@@ -274,8 +274,8 @@ describe('scalars', () => {
     [{ type: 'object', properties: { a: {} }, additionalProperties: false }, false],
     [{ type: 'array', items: { type: 'object', properties: {} } }, false],
     [{ type: 'object', additionalProperties: false, properties: {}, default: { type: 'object' } }, true],
-  ])('a schema of messages is strict if possible: %j', (schema, strict) => {
-    const { body } = encode({ format: { type: 'schema', schema } }, { source: 'messages' })
+  ])('a schema that the client’s API would enforce is strict if possible: %j', (schema, strict) => {
+    const { body } = encode({ format: { type: 'schema', schema, enforced: true } })
     expect(body.text).toEqual({ format: { type: 'json_schema', name: 'response', schema, strict } })
   })
 
