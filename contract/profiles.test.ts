@@ -68,5 +68,6 @@ describe('features', () => {
       efforts: ['low'],
     })
     expect(featuresOf('messages', 'anthropic')).toEqual(plain)
+    expect(featuresOf('messages', 'anthropic', { images: undefined, cacheMarks: undefined })).toEqual(plain)
   })
 })
