@@ -8,7 +8,7 @@ import type { ChannelRecord } from '../../contract/table/records.ts'
 import { withoutEnd } from '../../contract/text.ts'
 import type { ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
 import { type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
-import { secretEntry } from './secrets.ts'
+import { secretEntries } from './secrets.ts'
 import { tlsOf } from './tls.ts'
 
 /** A channel that is in the table. */
@@ -138,12 +138,8 @@ function credential(
   findings: Findings,
 ): string | undefined {
   if (spec.secretRef === undefined) return undefined
-  const entry = secretEntry(secrets, metadata.namespace, 'spec.secretRef', spec.secretRef)
-  if ('missing' in entry) {
-    findings.missing.push(entry.missing)
-    return undefined
-  }
-  if (CREDENTIAL.test(entry.value)) return entry.value
+  const value = secretEntries(secrets, metadata.namespace, findings)('spec.secretRef', spec.secretRef)
+  if (value === undefined || CREDENTIAL.test(value)) return value
   const message = `spec.secretRef: the entry ${spec.secretRef.key} of the Secret ${spec.secretRef.name} must have visible ASCII characters only, so that a header can contain it`
   findings.missing.push({ reason: 'Invalid', message })
   return undefined
