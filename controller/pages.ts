@@ -19,30 +19,10 @@ interface ControllerView {
   statuses(): Promise<ListedStatus[]>
 }
 
-/** A controller in the answer of `/status`. */
-interface ControllerInstance {
-  role: 'controller'
-  instance: string
-  leading: boolean
-  epoch?: number
-  generation?: number
-  ready: boolean
-  reason?: string
-  /** The last removal of most of the keys or routes in this term. */
-  removal?: { at: string; message: string; namespaces: readonly string[] }
-  /** Absent while the store is unreachable. */
-  proxies?: readonly Heartbeat[]
-}
-
-interface KeyPage {
-  namespace: string
-  name: string
-  /** SHA-256 of the key; several while it is being replaced, none if it is not in force. */
-  hashes: string[]
-  preview?: string
-}
-
-/** `/resources`: all resources with their statuses. `/status`. `/keys?namespace=&name=`: the hashes of one ApiKey. */
+/**
+ * `/resources`: all resources with their statuses. `/status`. `/keys?namespace=&name=`: the hashes (SHA-256) of the keys
+ * of one ApiKey, none if it is not in force. The command line reads them by the schemas in cli/admin/answers.ts.
+ */
 export function controllerPages(view: ControllerView): Record<string, AdminPage> {
   return {
     '/resources': () => view.statuses(),
@@ -51,12 +31,13 @@ export function controllerPages(view: ControllerView): Record<string, AdminPage>
   }
 }
 
-async function controllerInstance(view: ControllerView): Promise<ControllerInstance> {
+async function controllerInstance(view: ControllerView) {
   const reason = view.notReady()
   const removal = view.removal()
+  // Absent while the store is unreachable.
   const proxies = await view.proxies().catch(() => undefined)
   return {
-    role: 'controller',
+    role: 'controller' as const,
     instance: view.instance,
     leading: view.leading(),
     ...view.position(),
@@ -67,7 +48,7 @@ async function controllerInstance(view: ControllerView): Promise<ControllerInsta
   }
 }
 
-function keyPage(compiled: Compiled | undefined, query: URLSearchParams): KeyPage {
+function keyPage(compiled: Compiled | undefined, query: URLSearchParams) {
   const namespace = query.get('namespace')
   const name = query.get('name')
   if (namespace === null || name === null) throw new AdminError(400, 'the query needs namespace and name')
