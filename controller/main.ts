@@ -7,7 +7,7 @@ import { compile } from './compile/index.ts'
 import { Leader } from './lead.ts'
 import { controllerPages } from './pages.ts'
 import { type Compiled, emptySnapshot, type Snapshot } from './snapshot.ts'
-import { createFolderSource } from './source/folder/folder.ts'
+import { FolderSource } from './source/folder/folder.ts'
 import type { Problem } from './source/folder/problem.ts'
 import { LIVE_MS, type ListedStatus } from './status/board.ts'
 
@@ -48,7 +48,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
   let compiled: Compiled | undefined
   let fenced = false
 
-  const source = createFolderSource({ dir, namespace, env, log })
+  const source = new FolderSource({ dir, namespace, env, log })
   const leader = new Leader({
     store,
     log,
