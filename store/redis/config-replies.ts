@@ -1,11 +1,9 @@
 /** Parsers for the replies of the scripts in store/lua/config and for the stream of changes. */
 import { z } from 'zod'
 import { FAILURE_CLASSES } from '../../contract/failures.ts'
+import { jsonOf } from '../../contract/text.ts'
 import { type Change, type Gap, MAX_TROUBLES } from '../contract.ts'
-
-/** Numbers are sent as text, because Lua and clients would round them. */
-const integer = z.string().transform(Number).pipe(z.int())
-const stored = z.string().nullable()
+import { integer, pairs, stored } from './replies.ts'
 
 export const recordReply = z.tuple([stored, stored]).transform(([sealed, note]) => ({ sealed, note }))
 export const intactReply = z.literal([0, 1]).transform((reply) => reply === 1)
@@ -29,10 +27,6 @@ export const manifestReply = z.tuple([integer, z.array(z.string())]).transform((
 /** Alternating fields and values as an object. */
 const fields = z.array(z.string()).transform((flat) => Object.fromEntries(pairs(flat)))
 
-export function* pairs(flat: readonly string[]): Generator<[string, string]> {
-  for (let i = 0; i + 1 < flat.length; i += 2) yield [flat[i] ?? '', flat[i + 1] ?? '']
-}
-
 const beat = z
   .string()
   .transform((text) => text.split(' '))
@@ -48,14 +42,6 @@ const troubles = z
   .string()
   .transform((text) => jsonOf(text.slice(text.indexOf(' ') + 1)))
   .pipe(z.array(trouble).max(MAX_TROUBLES))
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 /** An unreadable heartbeat is skipped: no single proxy may keep the controller from publishing. */
 export const heartbeatsReply = z.tuple([integer, z.array(z.string())]).transform(([now, flat]) => {
