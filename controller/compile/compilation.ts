@@ -5,6 +5,7 @@
  */
 import { objectId } from '../../contract/ids.ts'
 import type { TableRecord } from '../../contract/table/records.ts'
+import { Multimap } from '../../kit/multimap.ts'
 import type {
   AnyResource,
   Changes,
@@ -20,7 +21,6 @@ import type {
 import { addTo, emptySnapshot, isInvalid } from '../snapshot.ts'
 import type { Slice } from './index.ts'
 import { earliest, tableFrom } from './index.ts'
-import { Multimap } from './multimap.ts'
 
 type Found = AnyResource | InvalidResource
 
