@@ -238,10 +238,8 @@ export class ClusterSource {
   }
 
   #namesIn(id: string): ReadonlySet<string> {
-    const key = keyIn(id)
-    if (id.startsWith('ApiKey/')) return secretsNamedBy(present(this.#get('ApiKey', key)?.resource), [])
-    if (id.startsWith('Channel/')) return secretsNamedBy([], present(this.#get('Channel', key)?.resource))
-    return new Set()
+    const resource = this.#kept(id)?.resource
+    return resource === undefined ? new Set() : secretsNamedBy(resource)
   }
 
   *#ids(): Generator<string> {
@@ -295,4 +293,3 @@ function stateFor(
 /** "namespace/name" */
 const keyIn = (id: string) => id.slice(id.indexOf('/') + 1)
 const kindIn = (id: string) => id.slice(0, id.indexOf('/'))
-const present = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value])
