@@ -55,9 +55,7 @@ export function compileSlice(snapshot: Snapshot, now: number): Slice {
 
 /** Infinity if there are none. */
 export function earliest(untils: ReadonlyMap<string, number>): number {
-  let until = Number.POSITIVE_INFINITY
-  for (const moment of untils.values()) until = Math.min(until, moment)
-  return until
+  return [...untils.values()].reduce((first, until) => Math.min(first, until), Number.POSITIVE_INFINITY)
 }
 
 /** Routes are sorted by name, so that the same resources give the same table, regardless of the order of reading. */
