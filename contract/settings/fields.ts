@@ -27,13 +27,13 @@ export const time = (value: string) =>
     .default(value)
     .transform((text) => parseDuration(text))
 
-export const flag = (value: boolean) =>
+export const flag = () =>
   z
     .enum(['true', 'false'])
-    .default(value ? 'true' : 'false')
+    .default('false')
     .transform((text) => text === 'true')
 
-export const path = () => z.string().optional()
+export const text = () => z.string().optional()
 
 /** Splits a comma-separated list. */
 export const listed = (text: string) =>
