@@ -116,7 +116,7 @@ export interface RecordChanges<R> {
  * `fenced`: a newer epoch exists, so the caller is no longer the leader. `stale`: the generation is not higher than the
  * stored one.
  */
-export type PublishReply = 'published' | 'fenced' | 'stale'
+type PublishReply = 'published' | 'fenced' | 'stale'
 
 export interface Manifest {
   epoch: number
