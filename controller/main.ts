@@ -20,8 +20,6 @@ interface ControllerOptions {
   /** Values for `${NAME}` in resources. */
   env: Readonly<Record<string, string | undefined>>
   log: Log
-  /** Name of this process; default "dev". */
-  instance?: string
   /** Milliseconds since the epoch; default Date.now. */
   now?: () => number
 }
@@ -42,7 +40,7 @@ export interface Controller {
 
 /** Starts a controller that always leads. Rejects with FolderMissing. */
 export async function startController(options: ControllerOptions): Promise<Controller> {
-  const { store, dir, namespace, env, log, instance = 'dev', now = Date.now } = options
+  const { store, dir, namespace, env, log, now = Date.now } = options
   let snapshot = emptySnapshot()
   let problems: Problem[] = []
   let compiled: Compiled | undefined
@@ -82,7 +80,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     snapshot: () => snapshot,
     problems: () => problems,
     pages: controllerPages({
-      instance,
+      instance: 'dev',
       leading: () => !fenced,
       position: () => leader.position,
       removal: () => leader.removal,
