@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Metadata } from '../../../contract/api/index.ts'
 import { addTo, emptySnapshot, type InvalidResource, type Snapshot } from '../../snapshot.ts'
+import type { Fault } from '../explain.ts'
 import { DocumentCache } from './document-cache.ts'
 import type { FileDocuments, SourceDocument } from './documents.ts'
 import { itemsOf } from './items.ts'
@@ -192,11 +193,7 @@ class Pass {
     return [...this.#refused].filter(([id]) => !this.entries.has(id)).map(([, refused]) => refused)
   }
 
-  #report(
-    document: SourceDocument,
-    subject: string | undefined,
-    faults: readonly { path: readonly (string | number)[]; message: string }[],
-  ): void {
+  #report(document: SourceDocument, subject: string | undefined, faults: readonly Fault[]): void {
     for (const { path, message } of faults)
       this.problems.push({ file: document.file, ...document.locate(path), subject, message })
   }
