@@ -2,6 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError } from 'commander'
 import { DEFAULT_ENDPOINT, ENDPOINT_NAMES } from '../contract/endpoints.ts'
+import { present } from '../kit/present.ts'
 import { addresses, choice, count, status, text, texts, valued } from './arguments.ts'
 import { CommandFailure, type Terminal, type Tool, UsageError } from './command.ts'
 import { version } from './version.ts'
@@ -117,12 +118,12 @@ interface DevOptions {
 
 /** Arguments take precedence over the environment. */
 function settingsOf(folder: string | undefined, { port, adminPort, host }: DevOptions): NodeJS.ProcessEnv {
-  return {
-    ...(folder !== undefined && { SLUICE_CONFIG_DIR: folder }),
-    ...(port !== undefined && { SLUICE_PORT: String(port) }),
-    ...(adminPort !== undefined && { SLUICE_ADMIN_PORT: String(adminPort) }),
-    ...(host !== undefined && { SLUICE_HOST: host }),
-  }
+  return present({
+    SLUICE_CONFIG_DIR: folder,
+    SLUICE_PORT: port?.toString(),
+    SLUICE_ADMIN_PORT: adminPort?.toString(),
+    SLUICE_HOST: host,
+  })
 }
 
 function addTools(line: Command, terminal: Terminal, ended: (code: number) => void): void {

@@ -1,5 +1,6 @@
 /** `sluice explain`: where a request would go, or why it would be refused. */
 import type { EndpointName } from '../contract/endpoints.ts'
+import { present } from '../kit/present.ts'
 import type { ExplanationAnswer, KeyAnswer, ListedResource } from './admin/answers.ts'
 import { explanationAnswer, keyAnswer, resourcesAnswer } from './admin/answers.ts'
 import { findPorts } from './admin/discover.ts'
@@ -50,8 +51,7 @@ export const explain: Tool<ExplainOptions> = async (options, terminal) => {
     }
     const query = {
       ...{ keyHash, model, endpoint },
-      ...(inputTokens !== undefined && { inputTokens: String(inputTokens) }),
-      ...(maxOutputTokens !== undefined && { maxOutputTokens: String(maxOutputTokens) }),
+      ...present({ inputTokens: inputTokens?.toString(), maxOutputTokens: maxOutputTokens?.toString() }),
     }
     const report: Report = {
       key: { namespace, name, preview: key.preview ?? null },
@@ -63,7 +63,7 @@ export const explain: Tool<ExplainOptions> = async (options, terminal) => {
     const channels = report.proxies.some(({ refusal }) => refusal?.code === 'upstream_error')
     report.notes = notesOf(await resourcesOf(found), {
       ...{ namespace, key: name, channels },
-      ...(route !== undefined && { route }),
+      ...present({ route }),
     })
     if (options.output === 'json') terminal.print(json(report))
     else show(report, terminal)

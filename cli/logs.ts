@@ -1,5 +1,6 @@
 /** `sluice logs`: recent requests, newest first, or as they end. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { present } from '../kit/present.ts'
 import { logsAnswer } from './admin/answers.ts'
 import { findPorts } from './admin/discover.ts'
 import type { AdminPort } from './admin/port.ts'
@@ -91,13 +92,7 @@ function queryOf(
   { requestId, key, namespace, status }: LogsOptions,
   limit: number,
 ): Readonly<Record<string, string>> {
-  return {
-    limit: String(limit),
-    ...(requestId !== undefined && { requestId }),
-    ...(key !== undefined && { key }),
-    ...(namespace !== undefined && { namespace }),
-    ...(status !== undefined && { status }),
-  }
+  return { limit: String(limit), ...present({ requestId, key, namespace, status }) }
 }
 
 const whyNoProxy = ({ unreached }: Survey) =>

@@ -1,5 +1,6 @@
 /** The protected pages of a controller on the admin port. */
 import { AdminError, type AdminPage } from '../admin/server.ts'
+import { present } from '../kit/present.ts'
 import type { Heartbeat, Position } from '../store/contract.ts'
 import type { Compiled, Removal } from './snapshot.ts'
 import type { ListedStatus } from './status/board.ts'
@@ -42,9 +43,11 @@ async function controllerInstance(view: ControllerView) {
     leading: view.leading(),
     ...view.position(),
     ready: reason === undefined,
-    ...(reason !== undefined && { reason }),
-    ...(removal !== undefined && { removal: { ...removal, at: new Date(removal.at).toISOString() } }),
-    ...(proxies !== undefined && { proxies }),
+    ...present({
+      reason,
+      removal: removal && { ...removal, at: new Date(removal.at).toISOString() },
+      proxies,
+    }),
   }
 }
 
@@ -60,6 +63,5 @@ function keyPage(compiled: Compiled | undefined, query: URLSearchParams) {
   const hashes = [...compiled.keys]
     .filter(([, record]) => record.namespace === namespace && record.name === name)
     .map(([hash]) => hash)
-  const { preview } = known.fields
-  return { namespace, name, hashes, ...(preview !== undefined && { preview }) }
+  return { namespace, name, hashes, ...present({ preview: known.fields.preview }) }
 }

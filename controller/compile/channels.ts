@@ -6,6 +6,7 @@ import { endpointsOf } from '../../contract/endpoints.ts'
 import { featuresOf, type Overrides } from '../../contract/profiles.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import { withoutEnd } from '../../contract/text.ts'
+import { present } from '../../kit/present.ts'
 import type { ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
 import { type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
 import { secretEntries } from './secrets.ts'
@@ -72,6 +73,7 @@ function compileChannel(
   secrets: ReadonlyMap<string, SecretData>,
 ): { record?: ChannelRecord; status: ObjectStatus } {
   const { metadata, spec } = resource
+  const { maxConcurrentRequests, errorMessages } = spec
   const findings = noFindings()
   const baseURL = normaliseBaseURL(spec)
   if (baseURL === undefined)
@@ -109,9 +111,7 @@ function compileChannel(
       idle: parseDuration(spec.timeouts?.idle ?? '120s'),
       total: parseDuration(spec.timeouts?.total ?? '600s'),
     },
-    ...(spec.maxConcurrentRequests !== undefined && { maxConcurrentRequests: spec.maxConcurrentRequests }),
-    ...(spec.errorMessages !== undefined && { errorMessages: spec.errorMessages }),
-    ...(tls !== undefined && { tls }),
+    ...present({ maxConcurrentRequests, errorMessages, tls }),
     ejection: {
       consecutiveFailures: spec.ejection?.consecutiveFailures ?? 5,
       intervalMs: parseDuration(spec.ejection?.interval ?? '30s'),

@@ -2,6 +2,7 @@
 import type { ChannelSpec, Resource } from '../../contract/api/index.ts'
 import { certificatesIn, keyPairFault } from '../../contract/pem.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
+import { present } from '../../kit/present.ts'
 import type { SecretData } from '../snapshot.ts'
 import type { Findings } from './conditions.ts'
 import { type LookUp, secretEntries } from './secrets.ts'
@@ -19,16 +20,11 @@ export function tlsOf(
   findings: Findings,
 ): Tls | undefined {
   if (spec.tls === undefined) return undefined
-  const { serverName } = spec.tls
   const look = secretEntries(secrets, metadata.namespace, findings)
   const refuse = (message: string) => void findings.missing.push({ reason: 'Invalid', message })
   const ca = authorities(spec.tls, look, refuse)
   const clientCertificate = clientCertificateOf(spec.tls, look, refuse)
-  return {
-    ...(serverName !== undefined && { serverName }),
-    ...(ca !== undefined && { ca }),
-    ...(clientCertificate !== undefined && { clientCertificate }),
-  }
+  return present({ serverName: spec.tls.serverName, ca, clientCertificate })
 }
 
 type Settings = NonNullable<ChannelSpec['tls']>
