@@ -1,8 +1,7 @@
 /** Parsers for the replies of the scripts in store/lua/config and for the stream of changes. */
 import { z } from 'zod'
-import { FAILURE_CLASSES } from '../../contract/failures.ts'
 import { jsonOf } from '../../contract/text.ts'
-import { type Change, type Gap, MAX_TROUBLES } from '../contract.ts'
+import { type Change, channelTrouble, type Gap, MAX_TROUBLES } from '../contract.ts'
 import { integer, pairs, stored } from './replies.ts'
 
 export const recordReply = z.tuple([stored, stored]).transform(([sealed, note]) => ({ sealed, note }))
@@ -32,16 +31,10 @@ const beat = z
   .transform((text) => text.split(' '))
   .pipe(z.tuple([integer, integer, integer]))
   .transform(([at, epoch, generation]) => ({ at, epoch, generation }))
-const trouble = z.object({
-  channel: z.string(),
-  lastFailure: z.enum(FAILURE_CLASSES),
-  since: z.int(),
-  ejected: z.boolean(),
-})
 const troubles = z
   .string()
   .transform((text) => jsonOf(text.slice(text.indexOf(' ') + 1)))
-  .pipe(z.array(trouble).max(MAX_TROUBLES))
+  .pipe(z.array(channelTrouble).max(MAX_TROUBLES))
 
 /** An unreadable heartbeat is skipped: no single proxy may keep the controller from publishing. */
 export const heartbeatsReply = z.tuple([integer, z.array(z.string())]).transform(([now, flat]) => {

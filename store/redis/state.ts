@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { jsonOf } from '../../contract/text.ts'
-import { RecordUnreadable, type StateStore } from '../contract.ts'
+import { RecordUnreadable, responseBinding, type StateStore } from '../contract.ts'
 import { LOG, responseKey } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
 import type { RedisConnection } from './connection.ts'
@@ -18,14 +18,6 @@ const MEAN_OVER = 100
 /** The whole log may have megabytes. */
 const READ_LOG_MS = 3_000
 
-const responseBinding = z.object({
-  channel: z.string(),
-  upstreamId: z.string(),
-  native: z.boolean(),
-  contextTokens: z.number(),
-  root: z.string(),
-  parent: z.string().optional(),
-})
 /** Entries of the log, each with the field `line`. */
 const lines = z
   .array(z.tuple([z.string(), z.tuple([z.literal('line'), z.string()])]))
