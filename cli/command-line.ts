@@ -2,6 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError } from 'commander'
 import { DEFAULT_ENDPOINT, ENDPOINT_NAMES } from '../contract/endpoints.ts'
+import { present } from '../kit/present.ts'
 import { addresses, choice, count, status, text, texts, valued } from './arguments.ts'
 import { CommandFailure, type Terminal, type Tool, UsageError } from './command.ts'
 import { version } from './version.ts'
@@ -117,12 +118,12 @@ interface DevOptions {
 
 /** Arguments take precedence over the environment. */
 function settingsOf(folder: string | undefined, { port, adminPort, host }: DevOptions): NodeJS.ProcessEnv {
-  return {
-    ...(folder !== undefined && { SLUICE_CONFIG_DIR: folder }),
-    ...(port !== undefined && { SLUICE_PORT: String(port) }),
-    ...(adminPort !== undefined && { SLUICE_ADMIN_PORT: String(adminPort) }),
-    ...(host !== undefined && { SLUICE_HOST: host }),
-  }
+  return present({
+    SLUICE_CONFIG_DIR: folder,
+    SLUICE_PORT: port?.toString(),
+    SLUICE_ADMIN_PORT: adminPort?.toString(),
+    SLUICE_HOST: host,
+  })
 }
 
 function addTools(line: Command, terminal: Terminal, ended: (code: number) => void): void {
@@ -171,7 +172,7 @@ what it would do now. Calls no upstream and holds no money.`),
       )
       .addHelpText(
         'after',
-        `\n${prose(`Exit code 1 if a proxy would refuse the request, or a program is not reachable.`)}`,
+        '\nExit code 1 if a proxy would refuse the request, or a program is not reachable.',
       ),
     async () => (await import('./explain.ts')).explain,
   )
@@ -195,10 +196,7 @@ tokens are input/output, times are UTC. With -o json each line is one request as
       .addOption(valued('--status <status>', 'status of the answer, such as 502 or 5xx', status))
       .addOption(valued('--limit <n>', 'at most this many', count(1, MAX_LINES)).default(20))
       .option('-f, --follow', 'then print new requests as they end, until Ctrl-C')
-      .addHelpText(
-        'after',
-        `\n${prose(`Exit code 1 if no request matches, or a program is not reachable.`)}`,
-      ),
+      .addHelpText('after', '\nExit code 1 if no request matches, or a program is not reachable.'),
     async () => (await import('./logs.ts')).logs,
   )
 
@@ -222,10 +220,7 @@ forbidden change, such as one to a Credit.`),
         valued('-n, --namespace <name>', 'namespace of documents that name none', text).default('default'),
       )
       .option('--strict', 'fail on warnings too')
-      .addHelpText(
-        'after',
-        `\n${prose(`Exit code 1 if the files have problems; with --strict also for a warning.`)}`,
-      ),
+      .addHelpText('after', '\nExit code 1 if the files have problems; with --strict also for a warning.'),
     async () => (await import('./validate.ts')).validate,
   )
 

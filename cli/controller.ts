@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createAdminServer } from '../admin/server.ts'
-import { type ClusterController, startClusterController } from '../controller/cluster.ts'
+import { ClusterController } from '../controller/cluster.ts'
 import { connectKube } from '../controller/kube/client.ts'
 import { openProgram, refuseStart, stopOnSignals } from './process.ts'
 import { openRedisStore } from './redis-store.ts'
@@ -26,7 +26,8 @@ export async function controller(processEnv: NodeJS.ProcessEnv): Promise<void> {
       onRequest: (verb, status) => running?.metrics.requested(verb, status),
     })
     const namespace = processEnv.SLUICE_NAMESPACE || kube.namespace || env.SLUICE_NAMESPACE
-    running = startClusterController({ store, kube, env, namespace, instance, log })
+    running = new ClusterController({ store, kube, env, namespace, instance, log })
+    running.start()
     const { metrics, pages, ended } = running
     const admin = createAdminServer({
       metrics: metrics.registry,

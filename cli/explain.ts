@@ -1,9 +1,10 @@
 /** `sluice explain`: where a request would go, or why it would be refused. */
 import type { EndpointName } from '../contract/endpoints.ts'
+import { present } from '../kit/present.ts'
 import type { ExplanationAnswer, KeyAnswer, ListedResource } from './admin/answers.ts'
 import { explanationAnswer, keyAnswer, resourcesAnswer } from './admin/answers.ts'
 import { findPorts } from './admin/discover.ts'
-import { ofRole, type Survey, survey, tried } from './admin/survey.ts'
+import { askAll, ofRole, type Survey, survey, tried, troubleOf } from './admin/survey.ts'
 import {
   type AdminOptions,
   CommandFailure,
@@ -50,8 +51,7 @@ export const explain: Tool<ExplainOptions> = async (options, terminal) => {
     }
     const query = {
       ...{ keyHash, model, endpoint },
-      ...(inputTokens !== undefined && { inputTokens: String(inputTokens) }),
-      ...(maxOutputTokens !== undefined && { maxOutputTokens: String(maxOutputTokens) }),
+      ...present({ inputTokens: inputTokens?.toString(), maxOutputTokens: maxOutputTokens?.toString() }),
     }
     const report: Report = {
       key: { namespace, name, preview: key.preview ?? null },
@@ -63,7 +63,7 @@ export const explain: Tool<ExplainOptions> = async (options, terminal) => {
     const channels = report.proxies.some(({ refusal }) => refusal?.code === 'upstream_error')
     report.notes = notesOf(await resourcesOf(found), {
       ...{ namespace, key: name, channels },
-      ...(route !== undefined && { route }),
+      ...present({ route }),
     })
     if (options.output === 'json') terminal.print(json(report))
     else show(report, terminal)
@@ -77,7 +77,7 @@ export const explain: Tool<ExplainOptions> = async (options, terminal) => {
 
 /** The key, from the first controller that answers. */
 async function keyOf(found: Survey, namespace: string, name: string): Promise<KeyAnswer> {
-  const reasons = found.unreached.map(({ name: port, reason }) => `${port} ${reason}`)
+  const reasons = found.unreached.map(troubleOf)
   for (const port of ofRole(found, 'controller')) {
     const answer = await tried(port, '/keys', keyAnswer, { namespace, name })
     if ('value' in answer) return answer.value
@@ -96,18 +96,13 @@ async function askProxies(
   query: Readonly<Record<string, string>>,
 ): Promise<Pick<Report, 'proxies' | 'unreachable'>> {
   const ports = ofRole(found, 'proxy')
-  const unreachable = found.unreached.map(({ name, reason }) => ({ admin: name, reason }))
-  if (ports.length === 0 && unreachable.length === 0)
+  if (ports.length === 0 && found.unreached.length === 0)
     throw new CommandFailure('none of the admin ports belongs to a proxy')
-  const answers = await Promise.all(
-    ports.map(async (port) => ({ port, answer: await tried(port, '/explain', explanationAnswer, query) })),
-  )
-  const proxies: Report['proxies'] = []
-  for (const { port, answer } of answers) {
-    if ('value' in answer) proxies.push({ admin: port.name, ...answer.value })
-    else unreachable.push({ admin: port.name, reason: answer.failure.message })
+  const { answered, unreached } = await askAll(ports, '/explain', explanationAnswer, query)
+  return {
+    proxies: answered.map(({ port, value }) => ({ admin: port.name, ...value })),
+    unreachable: [...found.unreached, ...unreached].map(({ name, reason }) => ({ admin: name, reason })),
   }
-  return { proxies, unreachable }
 }
 
 /** The status of all resources; empty if no controller answers. */

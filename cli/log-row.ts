@@ -1,5 +1,6 @@
 /** A line of the request log as a row of a table, and why the request failed. */
 import { z } from 'zod'
+import { jsonOf } from '../contract/text.ts'
 import { totalInput } from '../contract/usage.ts'
 import { CommandFailure } from './command.ts'
 import type { Cell } from './table.ts'
@@ -104,17 +105,9 @@ const errorBody = z.union([
 
 /** The message in an upstream's error body, else the beginning of the body. */
 function quoteOf(body: string): string {
-  const text = messageIn(body) ?? body
+  const text = errorBody.safeParse(jsonOf(body)).data ?? body
   const line = text.trim().replace(/\s+/g, ' ')
   return line.length <= QUOTE_LENGTH ? line : `${line.slice(0, QUOTE_LENGTH)}…`
-}
-
-function messageIn(body: string): string | undefined {
-  try {
-    return errorBody.safeParse(JSON.parse(body)).data
-  } catch {
-    return undefined
-  }
 }
 
 /** At most six decimals; the JSON output has all of them. */

@@ -1,6 +1,7 @@
 /** Log lines as text for a terminal: time, level, message. Elsewhere the same lines are JSON. */
 import { z } from 'zod'
 import { ENDPOINTS } from '../contract/endpoints.ts'
+import { jsonOf } from '../contract/text.ts'
 import { totalInput } from '../contract/usage.ts'
 import { type Entry, entrySchema, reasonOf } from './log-row.ts'
 
@@ -20,7 +21,7 @@ const OTHERS: Readonly<Record<string, string>> = {
 
 /** One line of text for one line of JSON. Any other input is shown unchanged, on one line. */
 export function textLine(json: string): string {
-  const parsed = line.safeParse(parsedJson(json))
+  const parsed = line.safeParse(jsonOf(json))
   if (!parsed.success) return escaped(json.trimEnd())
   const { time, level, ...rest } = parsed.data
   const request = rest.kind === 'request' ? entrySchema.safeParse(parsed.data) : undefined
@@ -79,12 +80,4 @@ function escaped(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) =>
     character === '\n' ? '\\n' : `\\u{${character.codePointAt(0)?.toString(16)}}`,
   )
-}
-
-function parsedJson(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
 }

@@ -1,9 +1,10 @@
 /** `sluice logs`: recent requests, newest first, or as they end. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { present } from '../kit/present.ts'
 import { logsAnswer } from './admin/answers.ts'
 import { findPorts } from './admin/discover.ts'
 import type { AdminPort } from './admin/port.ts'
-import { ofRole, type Survey, survey, tried } from './admin/survey.ts'
+import { askAll, ofRole, type Survey, survey, troubleOf } from './admin/survey.ts'
 import { type AdminOptions, CommandFailure, type OutputOptions, type Terminal, type Tool } from './command.ts'
 import { type Entry, entryOf, LOG_HEADS, rowOf } from './log-row.ts'
 import { plain, Table } from './table.ts'
@@ -35,7 +36,7 @@ export const logs: Tool<LogsOptions> = async (options, terminal) => {
     const found = await survey(ports)
     const proxies = ofRole(found, 'proxy')
     if (proxies.length === 0) throw new CommandFailure(whyNoProxy(found))
-    const unreached = found.unreached.map(({ name, reason }) => `${name} ${reason}`)
+    const unreached = found.unreached.map(troubleOf)
     const { limit, follow } = options
     const { lines, troubles: failures } = await collect(proxies, queryOf(options, limit))
     const newest = [...lines].sort(([, a], [, b]) => (a.time < b.time ? 1 : -1)).slice(0, limit)
@@ -91,32 +92,18 @@ function queryOf(
   { requestId, key, namespace, status }: LogsOptions,
   limit: number,
 ): Readonly<Record<string, string>> {
-  return {
-    limit: String(limit),
-    ...(requestId !== undefined && { requestId }),
-    ...(key !== undefined && { key }),
-    ...(namespace !== undefined && { namespace }),
-    ...(status !== undefined && { status }),
-  }
+  return { limit: String(limit), ...present({ requestId, key, namespace, status }) }
 }
 
 const whyNoProxy = ({ unreached }: Survey) =>
-  unreached.length === 0
-    ? 'none of the admin ports belongs to a proxy'
-    : unreached.map(({ name, reason }) => `${name} ${reason}`).join('; ')
+  unreached.length === 0 ? 'none of the admin ports belongs to a proxy' : unreached.map(troubleOf).join('; ')
 
 /** The lines of all proxies, each once: proxies that share a store return the same lines. */
 async function collect(
   proxies: readonly AdminPort[],
   query: Readonly<Record<string, string>>,
 ): Promise<Found> {
-  const answers = await Promise.all(
-    proxies.map(async (port) => ({ port, answer: await tried(port, '/logs', logsAnswer, query) })),
-  )
-  const found: Found = { lines: new Map(), troubles: [] }
-  for (const { port, answer } of answers) {
-    if ('failure' in answer) found.troubles.push(`${port.name} ${answer.failure.message}`)
-    else for (const line of answer.value.lines) found.lines.set(line, entryOf(line))
-  }
-  return found
+  const { answered, unreached } = await askAll(proxies, '/logs', logsAnswer, query)
+  const lines = answered.flatMap(({ value }) => value.lines)
+  return { lines: new Map(lines.map((line) => [line, entryOf(line)])), troubles: unreached.map(troubleOf) }
 }

@@ -20,14 +20,7 @@ export function openRedisStore(env: Environment, instance: string, log: Log): St
   const tls = tlsOf(env, log)
   try {
     const sealing = readKeyRing(path, log)
-    return createRedisStore({
-      url,
-      ...(stateUrl === undefined ? {} : { stateUrl }),
-      tls,
-      sealing,
-      log,
-      instance,
-    })
+    return createRedisStore({ url, stateUrl, tls, sealing, log, instance })
   } catch (error) {
     if (!(error instanceof SealingKeysError)) throw error
     throw new EnvironmentError(`SLUICE_SEALING_KEYS_FILE: ${error.message}; see docs/redis.md`)

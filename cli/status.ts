@@ -10,22 +10,12 @@ interface Position {
   generation: number
 }
 
-/** What an answer may lack. */
-type Loose<T> = { [K in keyof T]?: T[K] | undefined }
-
-interface Row extends Loose<Position> {
-  role: Instance['role']
-  instance: string
-  leading?: boolean | undefined
+/** A program, without its heartbeats. */
+interface Row extends Omit<Instance, 'proxies' | 'ready'> {
   /** Absent for a proxy that is known only by its heartbeat. */
-  ready?: boolean | undefined
-  reason?: string | undefined
-  /** Of a proxy whose admin port answered. */
-  store?: 'reachable' | 'away' | undefined
+  ready?: boolean
   /** Of a proxy: it does not serve the newest generation. */
-  behind?: boolean | undefined
-  /** Of a leader: more than half of the keys or routes were removed at once in its term. */
-  removal?: Instance['removal'] | undefined
+  behind?: boolean
   /** The admin port that reported it. */
   admin: string
   /** `admin`: its own admin port answered. `heartbeat`: a controller saw its heartbeat. */

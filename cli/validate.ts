@@ -7,7 +7,7 @@ import { compile } from '../controller/compile/index.ts'
 import type { ObjectStatus, Snapshot } from '../controller/snapshot.ts'
 import { Catalogue, type Reading } from '../controller/source/folder/catalogue.ts'
 import { errorCode, listFolder } from '../controller/source/folder/files.ts'
-import { type Problem, problemText } from '../controller/source/folder/problem.ts'
+import { problemText } from '../controller/source/folder/problem.ts'
 import type { SourceFile } from '../controller/source/folder/source-file.ts'
 import { CommandFailure, json, type OutputOptions, type Terminal, type Tool } from './command.ts'
 import { plain } from './table.ts'
@@ -111,21 +111,12 @@ function endpointWarnings({ channels }: Snapshot): Warning[] {
 const idOf = ({ kind, metadata }: Pick<ObjectStatus, 'kind' | 'metadata'>) =>
   `${kind}/${metadata.namespace}/${metadata.name}`
 
-function show(
-  files: number,
-  {
-    problems,
-    doubts,
-    warnings,
-    notes,
-  }: {
-    problems: readonly Problem[]
-    doubts: readonly Problem[]
-    warnings: readonly Warning[]
-    notes: readonly string[]
-  },
-  terminal: Terminal,
-): void {
+interface Findings extends Pick<Reading, 'problems' | 'doubts'> {
+  warnings: readonly Warning[]
+  notes: readonly string[]
+}
+
+function show(files: number, { problems, doubts, warnings, notes }: Findings, terminal: Terminal): void {
   for (const problem of problems) terminal.print(plain(problemText(problem)))
   for (const doubt of doubts) terminal.print(plain(`warning: ${problemText(doubt)}`))
   for (const { kind, namespace, name, condition, status, message } of warnings) {

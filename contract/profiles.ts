@@ -73,8 +73,6 @@ export const features = z.object({
 })
 export type Features = z.output<typeof features>
 
-const ALL_EFFORTS = [...EFFORTS]
-
 const GENERIC: Features = {
   streamUsage: true,
   finishReason: true,
@@ -84,7 +82,7 @@ const GENERIC: Features = {
   developerRole: false,
   sampling: true,
   reasoning: 'Effort',
-  efforts: ALL_EFFORTS,
+  efforts: [...EFFORTS],
   reasoningHistory: 'CurrentTurn',
   structuredOutput: true,
   customTools: false,

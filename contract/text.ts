@@ -4,3 +4,12 @@ export function withoutEnd(text: string, characters: string): string {
   while (end > 0 && characters.includes(text.charAt(end - 1))) end--
   return text.slice(0, end)
 }
+
+/** The value of a JSON text; undefined for any other text. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -41,19 +41,6 @@ interface ClusterControllerOptions {
   log: Log
 }
 
-export interface ClusterController {
-  /** Resolves with the reason when the controller must stop; the caller then ends the process. */
-  ended: Promise<string>
-  /** What the controller is waiting for; undefined if it leads or stands by. */
-  notReady(): string | undefined
-  leading(): boolean
-  metrics: ControllerMetrics
-  /** Pages of the admin port, by path. */
-  pages: Record<string, AdminPage>
-  /** Stops all work and releases the Lease. */
-  stop(): Promise<void>
-}
-
 /** The parts that run while this process holds the Lease. */
 interface Term {
   leader: Leader
@@ -61,16 +48,11 @@ interface Term {
   minter: KeyMinter
 }
 
-/** Starts the controller; the API server and the store may become reachable later. */
-export function startClusterController(options: ClusterControllerOptions): ClusterController {
-  const controller = new Controller(options)
-  controller.start()
-  return controller
-}
-
-class Controller implements ClusterController {
+export class ClusterController {
   readonly metrics: ControllerMetrics
+  /** Pages of the admin port, by path. */
   readonly pages: Record<string, AdminPage>
+  /** Resolves with the reason when the controller must stop; the caller then ends the process. */
   readonly ended: Promise<string>
   readonly #options: ClusterControllerOptions
   readonly #end = Promise.withResolvers<string>()
@@ -127,7 +109,10 @@ class Controller implements ClusterController {
     })
   }
 
-  /** Watches first, and joins the election when all resources are known. */
+  /**
+   * Watches first, and joins the election when all resources are known. The API server and the store may become reachable
+   * later.
+   */
   start(): void {
     this.#election = this.#source
       .start()
@@ -147,12 +132,14 @@ class Controller implements ClusterController {
     return this.#term !== undefined
   }
 
+  /** What the controller is waiting for; undefined if it leads or stands by. */
   notReady(): string | undefined {
     if (this.#latest !== undefined) return undefined
     const unknown = this.#source.health().filter(({ synced }) => !synced)
     return `waiting for the API server: ${unknown.map(({ kind }) => kind).join(', ')}`
   }
 
+  /** Stops all work and releases the Lease. */
   async stop(): Promise<void> {
     this.#stopped = true
     const term = this.#term

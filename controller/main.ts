@@ -7,7 +7,7 @@ import { compile } from './compile/index.ts'
 import { Leader } from './lead.ts'
 import { controllerPages } from './pages.ts'
 import { type Compiled, emptySnapshot, type Snapshot } from './snapshot.ts'
-import { createFolderSource } from './source/folder/folder.ts'
+import { FolderSource } from './source/folder/folder.ts'
 import type { Problem } from './source/folder/problem.ts'
 import { LIVE_MS, type ListedStatus } from './status/board.ts'
 
@@ -20,8 +20,6 @@ interface ControllerOptions {
   /** Values for `${NAME}` in resources. */
   env: Readonly<Record<string, string | undefined>>
   log: Log
-  /** Name of this process; default "dev". */
-  instance?: string
   /** Milliseconds since the epoch; default Date.now. */
   now?: () => number
 }
@@ -42,13 +40,13 @@ export interface Controller {
 
 /** Starts a controller that always leads. Rejects with FolderMissing. */
 export async function startController(options: ControllerOptions): Promise<Controller> {
-  const { store, dir, namespace, env, log, instance = 'dev', now = Date.now } = options
+  const { store, dir, namespace, env, log, now = Date.now } = options
   let snapshot = emptySnapshot()
   let problems: Problem[] = []
   let compiled: Compiled | undefined
   let fenced = false
 
-  const source = createFolderSource({ dir, namespace, env, log })
+  const source = new FolderSource({ dir, namespace, env, log })
   const leader = new Leader({
     store,
     log,
@@ -82,7 +80,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     snapshot: () => snapshot,
     problems: () => problems,
     pages: controllerPages({
-      instance,
+      instance: 'dev',
       leading: () => !fenced,
       position: () => leader.position,
       removal: () => leader.removal,

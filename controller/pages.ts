@@ -1,5 +1,6 @@
 /** The protected pages of a controller on the admin port. */
 import { AdminError, type AdminPage } from '../admin/server.ts'
+import { present } from '../kit/present.ts'
 import type { Heartbeat, Position } from '../store/contract.ts'
 import type { Compiled, Removal } from './snapshot.ts'
 import type { ListedStatus } from './status/board.ts'
@@ -19,30 +20,10 @@ interface ControllerView {
   statuses(): Promise<ListedStatus[]>
 }
 
-/** A controller in the answer of `/status`. */
-interface ControllerInstance {
-  role: 'controller'
-  instance: string
-  leading: boolean
-  epoch?: number
-  generation?: number
-  ready: boolean
-  reason?: string
-  /** The last removal of most of the keys or routes in this term. */
-  removal?: { at: string; message: string; namespaces: readonly string[] }
-  /** Absent while the store is unreachable. */
-  proxies?: readonly Heartbeat[]
-}
-
-interface KeyPage {
-  namespace: string
-  name: string
-  /** SHA-256 of the key; several while it is being replaced, none if it is not in force. */
-  hashes: string[]
-  preview?: string
-}
-
-/** `/resources`: all resources with their statuses. `/status`. `/keys?namespace=&name=`: the hashes of one ApiKey. */
+/**
+ * `/resources`: all resources with their statuses. `/status`. `/keys?namespace=&name=`: the hashes (SHA-256) of the keys
+ * of one ApiKey, none if it is not in force. The command line reads them by the schemas in cli/admin/answers.ts.
+ */
 export function controllerPages(view: ControllerView): Record<string, AdminPage> {
   return {
     '/resources': () => view.statuses(),
@@ -51,23 +32,26 @@ export function controllerPages(view: ControllerView): Record<string, AdminPage>
   }
 }
 
-async function controllerInstance(view: ControllerView): Promise<ControllerInstance> {
+async function controllerInstance(view: ControllerView) {
   const reason = view.notReady()
   const removal = view.removal()
+  // Absent while the store is unreachable.
   const proxies = await view.proxies().catch(() => undefined)
   return {
-    role: 'controller',
+    role: 'controller' as const,
     instance: view.instance,
     leading: view.leading(),
     ...view.position(),
     ready: reason === undefined,
-    ...(reason !== undefined && { reason }),
-    ...(removal !== undefined && { removal: { ...removal, at: new Date(removal.at).toISOString() } }),
-    ...(proxies !== undefined && { proxies }),
+    ...present({
+      reason,
+      removal: removal && { ...removal, at: new Date(removal.at).toISOString() },
+      proxies,
+    }),
   }
 }
 
-function keyPage(compiled: Compiled | undefined, query: URLSearchParams): KeyPage {
+function keyPage(compiled: Compiled | undefined, query: URLSearchParams) {
   const namespace = query.get('namespace')
   const name = query.get('name')
   if (namespace === null || name === null) throw new AdminError(400, 'the query needs namespace and name')
@@ -79,6 +63,5 @@ function keyPage(compiled: Compiled | undefined, query: URLSearchParams): KeyPag
   const hashes = [...compiled.keys]
     .filter(([, record]) => record.namespace === namespace && record.name === name)
     .map(([hash]) => hash)
-  const { preview } = known.fields
-  return { namespace, name, hashes, ...(preview !== undefined && { preview }) }
+  return { namespace, name, hashes, ...present({ preview: known.fields.preview }) }
 }

@@ -2,18 +2,20 @@
  * The data between the steps of the controller: resources (Snapshot), what compile makes of them (Compiled), and the
  * result of publishing that (Published).
  */
-import type {
-  AccountSpec,
-  ApiKeySpec,
-  ChannelSpec,
-  Condition,
-  ConditionType,
-  CreditSpec,
-  KindName,
-  Metadata,
-  ModelRouteSpec,
-  Reason,
-  Resource,
+import {
+  type AccountSpec,
+  type ApiKeySpec,
+  type ChannelSpec,
+  type Condition,
+  type ConditionType,
+  type CreditSpec,
+  KIND_NAMES,
+  type KindName,
+  type Metadata,
+  type ModelRouteSpec,
+  type Reason,
+  type Resource,
+  type Specs,
 } from '../contract/api/index.ts'
 import type { Nanos } from '../contract/money.ts'
 import type { AccountRecord, KeyRecord, TableRecord } from '../contract/table/records.ts'
@@ -67,6 +69,15 @@ export interface InvalidResource {
   message: string
 }
 
+/** Adds a resource to those of its kind. */
+export function addTo(snapshot: Snapshot, resource: AnyResource): void {
+  if (resource.kind === 'ApiKey') snapshot.apiKeys.push(resource)
+  else if (resource.kind === 'Account') snapshot.accounts.push(resource)
+  else if (resource.kind === 'Credit') snapshot.credits.push(resource)
+  else if (resource.kind === 'Channel') snapshot.channels.push(resource)
+  else snapshot.modelRoutes.push(resource)
+}
+
 export function emptySnapshot(): Snapshot {
   return {
     apiKeys: [],
@@ -94,12 +105,7 @@ export function noChanges(): Changes {
   return { resources: new Map(), secrets: new Map(), generated: new Map() }
 }
 
-export type AnyResource =
-  | ({ kind: 'ApiKey' } & Resource<ApiKeySpec>)
-  | ({ kind: 'Account' } & Resource<AccountSpec>)
-  | ({ kind: 'Credit' } & Resource<CreditSpec>)
-  | ({ kind: 'Channel' } & Resource<ChannelSpec>)
-  | ({ kind: 'ModelRoute' } & Resource<ModelRouteSpec>)
+export type AnyResource = { [Name in KindName]: { kind: Name } & Resource<Specs[Name]> }[KindName]
 
 export function isInvalid(found: AnyResource | InvalidResource): found is InvalidResource {
   return 'message' in found
@@ -150,6 +156,18 @@ export interface ObjectStatus {
   /** Other status fields. */
   fields: { preview?: string; secretName?: string; endpoints?: string[] }
 }
+
+/** By kind, then as byName(). */
+export function byKindAndName(a: ObjectStatus, b: ObjectStatus): number {
+  return KIND_NAMES.indexOf(a.kind) - KIND_NAMES.indexOf(b.kind) || byName(a, b)
+}
+
+/** By name, then namespace: an order that does not depend on how the snapshot was read. */
+export function byName(a: { metadata: Metadata }, b: { metadata: Metadata }): number {
+  return byText(a.metadata.name, b.metadata.name) || byText(a.metadata.namespace, b.metadata.namespace)
+}
+
+export const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /** A condition without its time. */
 export interface Judgement {

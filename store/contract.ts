@@ -4,7 +4,8 @@
  *
  * Every method may reject with StoreUnavailable; none hangs. Callers must not change the records that they get.
  */
-import type { FailureClass } from '../contract/failures.ts'
+import { z } from 'zod'
+import { FAILURE_CLASSES } from '../contract/failures.ts'
 import type { AccountRecord, KeyRecord, PublishedTable, TableRecord } from '../contract/table/records.ts'
 import type { Ledger } from './ledger/contract.ts'
 import type { KeyRing } from './sealing.ts'
@@ -116,7 +117,7 @@ export interface RecordChanges<R> {
  * `fenced`: a newer epoch exists, so the caller is no longer the leader. `stale`: the generation is not higher than the
  * stored one.
  */
-export type PublishReply = 'published' | 'fenced' | 'stale'
+type PublishReply = 'published' | 'fenced' | 'stale'
 
 export interface Manifest {
   epoch: number
@@ -164,15 +165,16 @@ export interface Heartbeat {
 
 export const MAX_TROUBLES = 64
 
-export interface ChannelTrouble {
+export const channelTrouble = z.object({
   /** namespace/name */
-  channel: string
-  lastFailure: FailureClass
+  channel: z.string(),
+  lastFailure: z.enum(FAILURE_CLASSES),
   /** Milliseconds since the epoch. */
-  since: number
+  since: z.int(),
   /** This proxy has ejected the channel. */
-  ejected: boolean
-}
+  ejected: z.boolean(),
+})
+export type ChannelTrouble = z.output<typeof channelTrouble>
 
 /** The channel that each session used last. Losing it does no harm. */
 export interface AffinityStore {
@@ -220,17 +222,18 @@ export interface StateStore {
  * Where a response is stored, so that a request can continue it. Only its owner may do so: the account, or the key if
  * it has no account (by objectId).
  */
-export interface ResponseBinding {
-  channel: string
-  upstreamId: string
+export const responseBinding = z.object({
+  channel: z.string(),
+  upstreamId: z.string(),
   /** The upstream stores the conversation and continues it by `upstreamId`. */
-  native: boolean
+  native: z.boolean(),
   /** Tokens that the upstream holds as context of this response. */
-  contextTokens: number
+  contextTokens: z.number(),
   /** First response of the chain. */
-  root: string
-  parent?: string | undefined
-}
+  root: z.string(),
+  parent: z.string().optional(),
+})
+export type ResponseBinding = z.output<typeof responseBinding>
 
 /** What one response added to its conversation. */
 export interface Exchange {

@@ -6,6 +6,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Log } from '../contract/log.ts'
+import { jsonOf } from '../contract/text.ts'
 
 const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
@@ -102,7 +103,9 @@ function ringOf(first: () => [kid: string, key: Buffer], find: (kid: string) => 
       return JSON.stringify({ kid, iv: iv.toString('base64'), ct: ct.toString('base64') })
     },
     open(name, sealed) {
-      const { kid, iv, ct } = parseEnvelope(sealed)
+      const { data } = envelope.safeParse(jsonOf(sealed))
+      if (data === undefined) throw new SealBroken('not a sealed record')
+      const { kid, iv, ct } = data
       const key = find(kid)
       if (key === undefined) throw new SealBroken('sealed with a key that is not in the file of sealing keys')
       return { kid, text: decipher(key, name, Buffer.from(iv, 'base64'), Buffer.from(ct, 'base64')) }
@@ -112,14 +115,6 @@ function ringOf(first: () => [kid: string, key: Buffer], find: (kid: string) => 
 
 /** Additional data that the tag covers. */
 const boundTo = (name: string) => Buffer.from(name)
-
-function parseEnvelope(sealed: string): z.output<typeof envelope> {
-  try {
-    return envelope.parse(JSON.parse(sealed))
-  } catch {
-    throw new SealBroken('not a sealed record')
-  }
-}
 
 function decipher(key: Buffer, name: string, iv: Buffer, ct: Buffer): string {
   try {

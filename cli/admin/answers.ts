@@ -1,8 +1,6 @@
 /** The answers of admin pages, as far as the command line reads them. */
 import { z } from 'zod'
 
-const position = { epoch: z.number(), generation: z.number() }
-
 /** One program, as its admin port describes it. */
 const instance = z.object({
   role: z.enum(['controller', 'proxy']),
@@ -19,7 +17,7 @@ const instance = z.object({
   /** Of a leader: more than half of the keys or routes were removed at once in its term. */
   removal: z.object({ at: z.string(), message: z.string(), namespaces: z.array(z.string()) }).optional(),
   /** Of a controller: the heartbeats of the live proxies; absent if the store does not answer. */
-  proxies: z.array(z.object({ proxy: z.string(), ...position })).optional(),
+  proxies: z.array(z.object({ proxy: z.string(), epoch: z.number(), generation: z.number() })).optional(),
 })
 export type Instance = z.output<typeof instance>
 

@@ -1,7 +1,7 @@
 /** The admin port of one program, wherever it is. */
 
 import { z } from 'zod'
-import { withoutEnd } from '../../contract/text.ts'
+import { jsonOf, withoutEnd } from '../../contract/text.ts'
 
 export interface AdminPort {
   /** Its name in messages. */
@@ -59,14 +59,6 @@ function parsed(text: string): unknown {
   const value = jsonOf(text)
   if (value === undefined) throw new AdminFailure(200, 'gives an answer that is not an admin page')
   return value
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The system's error code, such as ECONNREFUSED; never an address or a token. */

@@ -22,16 +22,30 @@ export interface Survey {
 
 /** Reads `/status` of every port. Never rejects for a port that does not answer. */
 export async function survey(ports: readonly AdminPort[]): Promise<Survey> {
-  const found: Survey = { reached: [], unreached: [] }
-  const answers = await Promise.all(
-    ports.map(async (port) => ({ port, answer: await tried(port, '/status', statusAnswer) })),
-  )
-  for (const { port, answer } of answers) {
-    if ('value' in answer) found.reached.push({ port, instances: answer.value.instances })
-    else found.unreached.push({ name: port.name, reason: answer.failure.message })
-  }
-  return found
+  const { answered, unreached } = await askAll(ports, '/status', statusAnswer)
+  return { reached: answered.map(({ port, value }) => ({ port, instances: value.instances })), unreached }
 }
+
+/** Reads a page of every port, and separates the answers from the failures. */
+export async function askAll<Schema extends z.ZodType>(
+  ports: readonly AdminPort[],
+  path: string,
+  schema: Schema,
+  query?: Readonly<Record<string, string>>,
+): Promise<{ answered: { port: AdminPort; value: z.output<Schema> }[]; unreached: Unreached[] }> {
+  const answers = await Promise.all(
+    ports.map(async (port) => ({ port, ...(await tried(port, path, schema, query)) })),
+  )
+  return {
+    answered: answers.filter((answer) => 'value' in answer),
+    unreached: answers
+      .filter((answer) => 'failure' in answer)
+      .map(({ port, failure }) => ({ name: port.name, reason: failure.message })),
+  }
+}
+
+/** For people. */
+export const troubleOf = ({ name, reason }: Unreached) => `${name} ${reason}`
 
 /** The ports of programs with this role. */
 export function ofRole({ reached }: Survey, role: Instance['role']): AdminPort[] {

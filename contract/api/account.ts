@@ -49,8 +49,6 @@ const rules: Rule<AccountSpec>[] = [
 
 export const account = defineKind({
   kind: 'Account',
-  plural: 'accounts',
-  singular: 'account',
   shortNames: ['acct'],
   description: 'A payer: a balance that Credits raise and requests lower.',
   spec,

@@ -83,8 +83,6 @@ const status = statusOf({
 
 export const apiKey = defineKind({
   kind: 'ApiKey',
-  plural: 'apikeys',
-  singular: 'apikey',
   shortNames: ['ak'],
   description: 'A key that clients send: which models it may use, from where, and who pays.',
   spec,

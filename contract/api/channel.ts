@@ -200,8 +200,6 @@ const rules: Rule<ChannelSpec>[] = [
 
 export const channel = defineKind({
   kind: 'Channel',
-  plural: 'channels',
-  singular: 'channel',
   shortNames: ['slch'],
   description: 'An upstream: its address, its API, how to authenticate, how long to wait.',
   spec,

@@ -35,8 +35,6 @@ const rules: Rule<CreditSpec>[] = [
 
 export const credit = defineKind({
   kind: 'Credit',
-  plural: 'credits',
-  singular: 'credit',
   shortNames: ['slcr'],
   description:
     'Money for an Account, applied once. Its name is its id: deleting or re-creating it moves no money.',

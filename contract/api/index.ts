@@ -1,4 +1,5 @@
 /** The five kinds of the group sluice.dev. Types, CRDs, reference docs and folder mode are based on this list. */
+import type { z } from 'zod'
 import { account } from './account.ts'
 import { apiKey } from './apikey.ts'
 import { channel } from './channel.ts'
@@ -21,3 +22,6 @@ export const KINDS = {
   ModelRoute: modelRoute,
 } as const
 export type KindName = keyof typeof KINDS
+export const KIND_NAMES = Object.keys(KINDS) as KindName[]
+/** The spec of each kind. */
+export type Specs = { [Name in KindName]: z.output<(typeof KINDS)[Name]['spec']> }

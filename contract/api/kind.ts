@@ -62,6 +62,9 @@ export interface Metadata {
   createdAt: number
 }
 
-export function defineKind<S extends z.ZodType, T extends z.ZodType>(kind: Kind<S, T>): Kind<S, T> {
-  return kind
+export function defineKind<S extends z.ZodType, T extends z.ZodType>(
+  kind: Omit<Kind<S, T>, 'singular' | 'plural'>,
+): Kind<S, T> {
+  const singular = kind.kind.toLowerCase()
+  return { ...kind, singular, plural: `${singular}s` }
 }

@@ -268,8 +268,6 @@ const rules: Rule<ModelRouteSpec>[] = [
 
 export const modelRoute = defineKind({
   kind: 'ModelRoute',
-  plural: 'modelroutes',
-  singular: 'modelroute',
   shortNames: ['mr'],
   description: 'A model name that clients send: which channels serve it, and what it costs.',
   spec,

@@ -1,6 +1,6 @@
 /** The types of setting values. All are parsed from text; each error message says what the value must be. */
 import { z } from 'zod'
-import { AddressSet } from '../address.ts'
+import { isAddressRange } from '../address.ts'
 import { DURATION, parseDuration } from '../duration.ts'
 
 export const MIB = 1_048_576
@@ -27,13 +27,13 @@ export const time = (value: string) =>
     .default(value)
     .transform((text) => parseDuration(text))
 
-export const flag = (value: boolean) =>
+export const flag = () =>
   z
     .enum(['true', 'false'])
-    .default(value ? 'true' : 'false')
+    .default('false')
     .transform((text) => text === 'true')
 
-export const path = () => z.string().optional()
+export const text = () => z.string().optional()
 
 /** Splits a comma-separated list. */
 export const listed = (text: string) =>
@@ -62,13 +62,10 @@ export const labels = () =>
 
 /** Addresses and CIDR ranges. */
 export const ranges = () =>
-  list().refine((texts) => {
-    try {
-      return new AddressSet(texts) !== undefined
-    } catch {
-      return false
-    }
-  }, 'must be addresses or CIDR ranges, separated by commas')
+  list().refine(
+    (texts) => texts.every(isAddressRange),
+    'must be addresses or CIDR ranges, separated by commas',
+  )
 
 export const redisUrl = () =>
   z
@@ -80,15 +77,8 @@ export const redisUrl = () =>
     .optional()
 
 function isRedisAddress(text: string): boolean {
-  if (!/^rediss?:\/\/./.test(text)) return false
-  try {
-    const { username, password, pathname } = new URL(text)
-    decodeURIComponent(username)
-    decodeURIComponent(password)
-    return /^(\/\d*)?$/.test(pathname)
-  } catch {
-    return false
-  }
+  const url = URL.parse(text)
+  return url !== null && /^rediss?:\/\/./.test(text) && /^(\/\d*)?$/.test(url.pathname) && isDecodable(url)
 }
 
 /** URL of an HTTP proxy, with user and password if it needs them; `proxy:3128` means http://. */
@@ -100,13 +90,19 @@ export const proxyUrl = () =>
     .optional()
 
 function isProxyAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { protocol, username, password, pathname, search, hash } = new URL(text)
+  const url = URL.parse(text)
+  if (url === null) return false
+  const { protocol, pathname, search, hash } = url
+  return /^https?:$/.test(protocol) && pathname === '/' && search === '' && hash === '' && isDecodable(url)
+}
+
+/** False if the user or the password has a % that begins no character. */
+function isDecodable({ username, password }: URL): boolean {
   try {
     decodeURIComponent(username)
     decodeURIComponent(password)
+    return true
   } catch {
     return false
   }
-  return /^https?:$/.test(protocol) && pathname === '/' && search === '' && hash === ''
 }

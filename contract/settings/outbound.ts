@@ -1,5 +1,5 @@
 /** How the gateway reaches upstreams and Redis. */
-import { list, path, proxyUrl } from './fields.ts'
+import { list, proxyUrl, text } from './fields.ts'
 
 export const outboundSettings = {
   SLUICE_HTTP_PROXY: proxyUrl().describe(
@@ -13,14 +13,14 @@ export const outboundSettings = {
     'Channels that are called without a proxy, separated by commas: host names (subdomains included) with or without a port, ' +
       'addresses and CIDR ranges (for channels whose host is an address), or * for all; default NO_PROXY.',
   ),
-  SLUICE_UPSTREAM_CA_FILE: path().describe(
+  SLUICE_UPSTREAM_CA_FILE: text().describe(
     'PEM file of certificate authorities that are trusted for channels and HTTP proxies, in addition to the public ones. ' +
       'A channel with a caRef trusts only that. Read at start.',
   ),
-  SLUICE_REDIS_CA_FILE: path().describe(
+  SLUICE_REDIS_CA_FILE: text().describe(
     'PEM file of the certificate authorities that are trusted for Redis, instead of the public ones. This file and the next ' +
       'two are read for each new connection.',
   ),
-  SLUICE_REDIS_CERT_FILE: path().describe('PEM file of the client certificate for Redis.'),
-  SLUICE_REDIS_KEY_FILE: path().describe('PEM file of its private key, without a passphrase.'),
+  SLUICE_REDIS_CERT_FILE: text().describe('PEM file of the client certificate for Redis.'),
+  SLUICE_REDIS_KEY_FILE: text().describe('PEM file of its private key, without a passphrase.'),
 }

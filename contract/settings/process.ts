@@ -1,20 +1,18 @@
 /** Ports, files, identity, roles and logs of a program. */
 import { z } from 'zod'
-import { labels, list, port, ranges, redisUrl, time } from './fields.ts'
+import { labels, list, port, ranges, redisUrl, text, time } from './fields.ts'
 
 export const processSettings = {
   SLUICE_PORT: port(8080).describe('Port of the API; 0 picks a free one.'),
   SLUICE_ADMIN_PORT: port(8081).describe(
     'Port for metrics, health checks and the command line; 0 picks a free one.',
   ),
-  SLUICE_HOST: z
-    .string()
-    .optional()
-    .describe('Address to listen on; default: all interfaces, for `sluice dev` 127.0.0.1 and ::1.'),
-  SLUICE_CONFIG_DIR: z
-    .string()
-    .optional()
-    .describe('Folder of resources that `sluice dev` reads; default: the quickstart example.'),
+  SLUICE_HOST: text().describe(
+    'Address to listen on; default: all interfaces, for `sluice dev` 127.0.0.1 and ::1.',
+  ),
+  SLUICE_CONFIG_DIR: text().describe(
+    'Folder of resources that `sluice dev` reads; default: the quickstart example.',
+  ),
   SLUICE_NAMESPACE: z
     .string()
     .default('default')
@@ -27,13 +25,10 @@ export const processSettings = {
   SLUICE_STATE_REDIS_URL: redisUrl().describe(
     'Separate Redis for conversations and the request log; default SLUICE_REDIS_URL.',
   ),
-  SLUICE_SEALING_KEYS_FILE: z
-    .string()
-    .optional()
-    .describe(
-      'File of the keys that encrypt data in Redis and the envelopes that clients carry; see docs/redis.md. Read again when ' +
-        'it changes. Without it, `sluice dev` makes a key that lasts as long as the process.',
-    ),
+  SLUICE_SEALING_KEYS_FILE: text().describe(
+    'File of the keys that encrypt data in Redis and the envelopes that clients carry; see docs/redis.md. Read again when ' +
+      'it changes. Without it, `sluice dev` makes a key that lasts as long as the process.',
+  ),
   SLUICE_WATCH_NAMESPACES: list().describe(
     'Namespaces that the controller watches, separated by commas; default: all.',
   ),

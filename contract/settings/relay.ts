@@ -27,7 +27,7 @@ export const relaySettings = {
     .refine((texts) => texts.every(isPort), 'must be ports, separated by commas')
     .transform((texts): ReadonlySet<number> => new Set(texts.map(Number)))
     .describe('Ports that the relay may call, in addition to those in SLUICE_RELAY_ALLOW; default: all.'),
-  SLUICE_RELAY_REQUIRE_API_KEY: flag(false).describe(
+  SLUICE_RELAY_REQUIRE_API_KEY: flag().describe(
     'Whether callers of the relay need an API key of the gateway, in the x-api-key header.',
   ),
   SLUICE_RELAY_MAX_IN_FLIGHT: count(1_000).describe(

@@ -6,9 +6,10 @@ import { endpointsOf } from '../../contract/endpoints.ts'
 import { featuresOf, type Overrides } from '../../contract/profiles.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import { withoutEnd } from '../../contract/text.ts'
+import { present } from '../../kit/present.ts'
 import type { ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
 import { type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
-import { secretEntry } from './secrets.ts'
+import { secretEntries } from './secrets.ts'
 import { tlsOf } from './tls.ts'
 
 /** A channel that is in the table. */
@@ -72,6 +73,7 @@ function compileChannel(
   secrets: ReadonlyMap<string, SecretData>,
 ): { record?: ChannelRecord; status: ObjectStatus } {
   const { metadata, spec } = resource
+  const { maxConcurrentRequests, errorMessages } = spec
   const findings = noFindings()
   const baseURL = normaliseBaseURL(spec)
   if (baseURL === undefined)
@@ -109,9 +111,7 @@ function compileChannel(
       idle: parseDuration(spec.timeouts?.idle ?? '120s'),
       total: parseDuration(spec.timeouts?.total ?? '600s'),
     },
-    ...(spec.maxConcurrentRequests !== undefined && { maxConcurrentRequests: spec.maxConcurrentRequests }),
-    ...(spec.errorMessages !== undefined && { errorMessages: spec.errorMessages }),
-    ...(tls !== undefined && { tls }),
+    ...present({ maxConcurrentRequests, errorMessages, tls }),
     ejection: {
       consecutiveFailures: spec.ejection?.consecutiveFailures ?? 5,
       intervalMs: parseDuration(spec.ejection?.interval ?? '30s'),
@@ -138,12 +138,8 @@ function credential(
   findings: Findings,
 ): string | undefined {
   if (spec.secretRef === undefined) return undefined
-  const entry = secretEntry(secrets, metadata.namespace, 'spec.secretRef', spec.secretRef)
-  if ('missing' in entry) {
-    findings.missing.push(entry.missing)
-    return undefined
-  }
-  if (CREDENTIAL.test(entry.value)) return entry.value
+  const value = secretEntries(secrets, metadata.namespace, findings)('spec.secretRef', spec.secretRef)
+  if (value === undefined || CREDENTIAL.test(value)) return value
   const message = `spec.secretRef: the entry ${spec.secretRef.key} of the Secret ${spec.secretRef.name} must have visible ASCII characters only, so that a header can contain it`
   findings.missing.push({ reason: 'Invalid', message })
   return undefined

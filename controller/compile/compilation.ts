@@ -5,6 +5,7 @@
  */
 import { objectId } from '../../contract/ids.ts'
 import type { TableRecord } from '../../contract/table/records.ts'
+import { Multimap } from '../../kit/multimap.ts'
 import type {
   AnyResource,
   Changes,
@@ -17,10 +18,9 @@ import type {
   Snapshot,
   Touched,
 } from '../snapshot.ts'
-import { emptySnapshot, isInvalid } from '../snapshot.ts'
+import { addTo, emptySnapshot, isInvalid } from '../snapshot.ts'
 import type { Slice } from './index.ts'
 import { earliest, tableFrom } from './index.ts'
-import { Multimap } from './multimap.ts'
 
 type Found = AnyResource | InvalidResource
 
@@ -159,11 +159,7 @@ export class Compilation {
       const found = this.#resources.get(id)
       if (found === undefined) continue
       if (isInvalid(found)) snapshot.invalid.push(found)
-      else if (found.kind === 'ApiKey') snapshot.apiKeys.push(found)
-      else if (found.kind === 'Account') snapshot.accounts.push(found)
-      else if (found.kind === 'Credit') snapshot.credits.push(found)
-      else if (found.kind === 'Channel') snapshot.channels.push(found)
-      else snapshot.modelRoutes.push(found)
+      else addTo(snapshot, found)
     }
     return snapshot
   }

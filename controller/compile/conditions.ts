@@ -1,6 +1,6 @@
 /** Builds the conditions of a resource, in the same way for every kind. */
 import type { ConditionType, Metadata, Reason } from '../../contract/api/index.ts'
-import type { Judgement, ObjectStatus } from '../snapshot.ts'
+import { byName, type Judgement, type ObjectStatus } from '../snapshot.ts'
 
 export interface Finding {
   reason: Reason
@@ -66,17 +66,6 @@ export function condition(
 /** The older resource first; those of the same second by name and namespace. */
 export function byAge(a: { metadata: Metadata }, b: { metadata: Metadata }): number {
   return a.metadata.createdAt - b.metadata.createdAt || byName(a, b)
-}
-
-/** By name, then namespace: an order that does not depend on how the snapshot was read. */
-export function byName(a: { metadata: Metadata }, b: { metadata: Metadata }): number {
-  return (
-    compareText(a.metadata.name, b.metadata.name) || compareText(a.metadata.namespace, b.metadata.namespace)
-  )
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }
 
 /** "namespace/name" */

@@ -4,7 +4,7 @@ import { keyHash } from '../../contract/ids.ts'
 import type { GeneratedKey, SecretData } from '../snapshot.ts'
 import type { Findings } from './conditions.ts'
 import type { Expiry } from './expiry.ts'
-import { secretEntry } from './secrets.ts'
+import { type LookUp, secretEntries } from './secrets.ts'
 
 /** A key in force. */
 export interface Credential {
@@ -44,10 +44,11 @@ export function credentialsOf(
   if (spec.hashes !== undefined)
     return spec.hashes.map((hash) => ({ hash, preview: `sha256:${hash.slice(0, 8)}`, until: expiresAt }))
   const credentials = new Map<string, Credential>()
+  const look = secretEntries(secrets, metadata.namespace, findings)
   for (const place of placesOf(spec, generated, notAfter, findings)) {
     const until = Math.min(place.until, expiresAt)
     if (until <= now) continue
-    const credential = credentialAt({ ...place, until }, metadata.namespace, secrets, findings)
+    const credential = credentialAt({ ...place, until }, look, findings)
     if (credential === undefined) continue
     const same = credentials.get(credential.hash)
     if (same === undefined || same.until < until) credentials.set(credential.hash, credential)
@@ -81,26 +82,22 @@ function placesOf(
 
 function credentialAt(
   { field, name, key, until }: Place,
-  namespace: string,
-  secrets: ReadonlyMap<string, SecretData>,
+  look: LookUp,
   findings: Findings,
 ): Credential | undefined {
-  const entry = secretEntry(secrets, namespace, field, { name, key })
-  if ('missing' in entry) {
-    findings.missing.push(entry.missing)
-    return undefined
-  }
-  if (!VISIBLE_ASCII.test(entry.value)) {
+  const value = look(field, { name, key })
+  if (value === undefined) return undefined
+  if (!VISIBLE_ASCII.test(value)) {
     const message = `${field}: the entry ${key} of the Secret ${name} is not a key; a key has visible ASCII characters only and no spaces`
     findings.missing.push({ reason: 'Invalid', message })
     return undefined
   }
-  const short = entry.value.length < SHORT_KEY
+  const short = value.length < SHORT_KEY
   if (short && findings.notes.every(({ reason }) => reason !== 'ShortKey')) {
     const message = `the key has fewer than ${SHORT_KEY} characters and can be guessed; use a longer one`
     findings.notes.push({ reason: 'ShortKey', message })
   }
-  return { hash: keyHash(entry.value), preview: short ? '...' : `...${entry.value.slice(-4)}`, until }
+  return { hash: keyHash(value), preview: short ? '...' : `...${value.slice(-4)}`, until }
 }
 
 /** The entry with the generated key. */

@@ -1,6 +1,5 @@
 /** The expiry of keys, and the warnings before it. */
 import type { ApiKeySpec } from '../../contract/api/index.ts'
-import { instant } from './amounts.ts'
 import type { Findings } from './conditions.ts'
 
 const HOUR_MS = 3_600_000
@@ -27,10 +26,10 @@ export interface Expiry {
 /** When a key expires (at spec.expiresAt, or with the last of spec.secretRefs), with a finding if that is soon or past. */
 export function expiryOf(spec: ApiKeySpec, now: number, findings: Findings): Expiry {
   const read = (field: string, text: string | undefined) => {
-    const at = text === undefined ? Number.POSITIVE_INFINITY : instant(text)
-    if (at === undefined)
-      findings.refusals.push({ reason: 'Invalid', message: `${field} is not a valid time` })
-    return at ?? Number.POSITIVE_INFINITY
+    const at = text === undefined ? Number.POSITIVE_INFINITY : Date.parse(text)
+    if (!Number.isNaN(at)) return at
+    findings.refusals.push({ reason: 'Invalid', message: `${field} is not a valid time` })
+    return Number.POSITIVE_INFINITY
   }
   const expiresAt = read('spec.expiresAt', spec.expiresAt)
   const notAfter = (spec.secretRefs ?? []).map((ref, i) =>

@@ -2,12 +2,11 @@
  * Compiles resources into records to publish and conditions. Pure and total: a resource with a fault gets a condition, and
  * everything else is still published. `now`: milliseconds since the epoch.
  */
-import type { KindName } from '../../contract/api/index.ts'
 import { TABLE_VERSION, type TableRecord } from '../../contract/table/records.ts'
-import type { Compiled, ObjectStatus, Snapshot } from '../snapshot.ts'
+import { byKindAndName, byText, type Compiled, type ObjectStatus, type Snapshot } from '../snapshot.ts'
 import { compileAccounts } from './accounts.ts'
 import { type Channels, compileChannels } from './channels.ts'
-import { byName, condition } from './conditions.ts'
+import { condition } from './conditions.ts'
 import { compileCredits } from './credits.ts'
 import { compileKeys } from './keys.ts'
 import { compileRoutes, type Routes } from './routes.ts'
@@ -48,7 +47,7 @@ export function compileSlice(snapshot: Snapshot, now: number): Slice {
     keys,
     accounts: accounts.records,
     credits,
-    statuses: statuses.sort((a, b) => KIND_ORDER[a.kind] - KIND_ORDER[b.kind] || byName(a, b)),
+    statuses: statuses.sort(byKindAndName),
     until: earliest(untils),
   }
   return { compiled, claims, untils }
@@ -56,12 +55,8 @@ export function compileSlice(snapshot: Snapshot, now: number): Slice {
 
 /** Infinity if there are none. */
 export function earliest(untils: ReadonlyMap<string, number>): number {
-  let until = Number.POSITIVE_INFINITY
-  for (const moment of untils.values()) until = Math.min(until, moment)
-  return until
+  return [...untils.values()].reduce((first, until) => Math.min(first, until), Number.POSITIVE_INFINITY)
 }
-
-const KIND_ORDER: Record<KindName, number> = { ApiKey: 0, Account: 1, Credit: 2, Channel: 3, ModelRoute: 4 }
 
 /** Routes are sorted by name, so that the same resources give the same table, regardless of the order of reading. */
 function tableOf(channels: Channels, routes: Routes): TableRecord {
@@ -73,8 +68,7 @@ function tableOf(channels: Channels, routes: Routes): TableRecord {
   }
   for (const { namespace, record } of channels.records.values()) of(namespace).channels[record.name] = record
   for (const { namespace, record } of routes.records) of(namespace).routes.push(record)
-  for (const { routes: list } of namespaces.values())
-    list.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  for (const { routes: list } of namespaces.values()) list.sort((a, b) => byText(a.name, b.name))
   return tableFrom(namespaces)
 }
 

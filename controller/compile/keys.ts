@@ -63,8 +63,9 @@ function read(resource: Resource<ApiKeySpec>, snapshot: Snapshot, now: number): 
     snapshot.secrets.get(`${metadata.namespace}/${name}`),
   )
   const known = readings.get(resource)
-  if (known !== undefined && isWithin(now, known.span) && hasSameInputs(known, secrets, generated))
-    return known
+  const isCurrent =
+    known !== undefined && isWithin(now, known.span) && known.generated?.state === generated?.state
+  if (isCurrent && known.secrets.every((secret, i) => secret === secrets[i])) return known
 
   const findings = noFindings()
   refuseLimits(spec, findings)
@@ -77,17 +78,6 @@ function read(resource: Resource<ApiKeySpec>, snapshot: Snapshot, now: number): 
   const reading = { secrets, generated, span: expiry.span, credentials, findings }
   readings.set(resource, reading)
   return reading
-}
-
-/** True if the inputs of the reading, except for time, have not changed. */
-function hasSameInputs(
-  known: Reading,
-  secrets: Reading['secrets'],
-  generated: GeneratedKey | undefined,
-): boolean {
-  return (
-    known.generated?.state === generated?.state && known.secrets.every((secret, i) => secret === secrets[i])
-  )
 }
 
 function refuseLimits(spec: ApiKeySpec, findings: Findings): void {

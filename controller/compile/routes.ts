@@ -6,6 +6,7 @@ import { ENDPOINT_NAMES, type EndpointName, endpointsOf } from '../../contract/e
 import { RETRYABLE_CLASSES } from '../../contract/failures.ts'
 import { featuresOf } from '../../contract/profiles.ts'
 import type { RouteRecord, TargetRecord } from '../../contract/table/records.ts'
+import { present } from '../../kit/present.ts'
 import type { ObjectStatus, Snapshot } from '../snapshot.ts'
 import type { Channels } from './channels.ts'
 import { byAge, condition, type Finding, type Findings, judge, noFindings } from './conditions.ts'
@@ -47,6 +48,7 @@ function compileRoute(
   channels: Channels,
   findings: Findings,
 ): RouteRecord {
+  const { listed, maxOutputTokens, contextLength } = spec
   const targets: RouteRecord['targets'] = []
   spec.channels.forEach(({ name, model, priority, weight, profile }, index) => {
     const fault = channels.fault(metadata.namespace, name)
@@ -56,7 +58,7 @@ function compileRoute(
     if (channel === undefined) return
     targets.push({
       channel: name,
-      ...(model !== undefined && { model }),
+      ...present({ model }),
       priority,
       weight,
       ...(profile !== undefined && {
@@ -72,7 +74,7 @@ function compileRoute(
     name: metadata.name,
     model: spec.model,
     created: Math.floor(metadata.createdAt / 1000),
-    ...(spec.listed !== undefined && { listed: spec.listed }),
+    ...present({ listed, maxOutputTokens, contextLength, price }),
     targets,
     ...(targets.length > 0 &&
       hasImagesChannelsOnly(metadata.namespace, spec, channels) && { picturesOnly: true }),
@@ -89,9 +91,6 @@ function compileRoute(
     },
     conversion: { unsupported: spec.conversion?.unsupported ?? 'Drop' },
     rewriteModel: spec.rewriteModel ?? false,
-    ...(spec.maxOutputTokens !== undefined && { maxOutputTokens: spec.maxOutputTokens }),
-    ...(spec.contextLength !== undefined && { contextLength: spec.contextLength }),
-    ...(price !== undefined && { price }),
     free: spec.free ?? false,
     display: { ...spec.display },
   }

@@ -1,25 +1,24 @@
 /** Looks up entries of Secrets. Messages never quote them. */
 import type { SecretData } from '../snapshot.ts'
-import type { Finding } from './conditions.ts'
+import type { Findings } from './conditions.ts'
 
-type SecretEntry = { value: string } | { missing: Finding }
+/** `field` is the path of the reference `ref` in the spec. */
+export type LookUp = (field: string, ref: { name: string; key: string }) => string | undefined
 
-/** The entry `ref` of a Secret in `namespace`; `field` is the path of the reference in the spec. */
-export function secretEntry(
+/** Looks up entries of the Secrets in `namespace`; undefined and a finding if there is none. */
+export function secretEntries(
   secrets: ReadonlyMap<string, SecretData>,
   namespace: string,
-  field: string,
-  ref: { name: string; key: string },
-): SecretEntry {
-  const secret = secrets.get(`${namespace}/${ref.name}`)
-  if (secret === undefined)
-    return missing(`${field} refers to the Secret ${ref.name}, which does not exist or cannot be used`)
-  const value = secret.get(ref.key)
-  if (value === undefined) return missing(`${field}: the Secret ${ref.name} has no entry ${ref.key}`)
-  if (value === '') return missing(`${field}: the entry ${ref.key} of the Secret ${ref.name} is empty`)
-  return { value }
-}
-
-function missing(message: string): SecretEntry {
-  return { missing: { reason: 'RefNotFound', message } }
+  { missing }: Findings,
+): LookUp {
+  return (field, { name, key }) => {
+    const secret = secrets.get(`${namespace}/${name}`)
+    const value = secret?.get(key)
+    if (value) return value
+    let message = `${field} refers to the Secret ${name}, which does not exist or cannot be used`
+    if (value === '') message = `${field}: the entry ${key} of the Secret ${name} is empty`
+    else if (secret !== undefined) message = `${field}: the Secret ${name} has no entry ${key}`
+    missing.push({ reason: 'RefNotFound', message })
+    return undefined
+  }
 }

@@ -2,9 +2,10 @@
 import type { ChannelSpec, Resource } from '../../contract/api/index.ts'
 import { certificatesIn, keyPairFault } from '../../contract/pem.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
+import { present } from '../../kit/present.ts'
 import type { SecretData } from '../snapshot.ts'
 import type { Findings } from './conditions.ts'
-import { secretEntry } from './secrets.ts'
+import { type LookUp, secretEntries } from './secrets.ts'
 
 type Tls = NonNullable<ChannelRecord['tls']>
 
@@ -19,27 +20,20 @@ export function tlsOf(
   findings: Findings,
 ): Tls | undefined {
   if (spec.tls === undefined) return undefined
-  const { serverName } = spec.tls
-  const look: Look = (field, ref) => {
-    const entry = secretEntry(secrets, metadata.namespace, field, ref)
-    if ('value' in entry) return entry.value
-    findings.missing.push(entry.missing)
-    return undefined
-  }
+  const look = secretEntries(secrets, metadata.namespace, findings)
   const refuse = (message: string) => void findings.missing.push({ reason: 'Invalid', message })
   const ca = authorities(spec.tls, look, refuse)
   const clientCertificate = clientCertificateOf(spec.tls, look, refuse)
-  return {
-    ...(serverName !== undefined && { serverName }),
-    ...(ca !== undefined && { ca }),
-    ...(clientCertificate !== undefined && { clientCertificate }),
-  }
+  return present({ serverName: spec.tls.serverName, ca, clientCertificate })
 }
 
 type Settings = NonNullable<ChannelSpec['tls']>
-type Look = (field: string, ref: { name: string; key: string }) => string | undefined
 
-function authorities({ caRef }: Settings, look: Look, refuse: (message: string) => void): string | undefined {
+function authorities(
+  { caRef }: Settings,
+  look: LookUp,
+  refuse: (message: string) => void,
+): string | undefined {
   if (caRef === undefined) return undefined
   const field = 'spec.tls.caRef'
   const value = look(field, caRef)
@@ -50,7 +44,7 @@ function authorities({ caRef }: Settings, look: Look, refuse: (message: string) 
 
 function clientCertificateOf(
   { clientCertificateRef: ref }: Settings,
-  look: Look,
+  look: LookUp,
   refuse: (message: string) => void,
 ): Tls['clientCertificate'] {
   if (ref === undefined) return undefined

@@ -14,8 +14,8 @@ import type { KubeCall, KubeClient, KubeError } from './types.ts'
 
 export interface ConnectOptions extends CredentialsOptions {
   log: Log
-  /** Called after each request, with HTTP method, status (0: no answer) and the time until the headers. */
-  onRequest?: (verb: string, status: number, seconds: number) => void
+  /** Called after each request, with HTTP method and status (0: no answer). */
+  onRequest?: (verb: string, status: number) => void
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000
@@ -102,8 +102,6 @@ class HttpKubeClient implements KubeClient {
     const { method = 'GET', path, query, body, contentType = 'application/json' } = call
     const { headers, connection } = await this.#credentials.current()
     deadline.signal.throwIfAborted()
-    const started = performance.now()
-    const seconds = () => (performance.now() - started) / 1_000
     try {
       const answer = await request(`${this.#credentials.server}${path}`, {
         method,
@@ -119,10 +117,10 @@ class HttpKubeClient implements KubeClient {
         ...(query && { query: { ...query } }),
         ...(body !== undefined && { body: JSON.stringify(body) }),
       })
-      this.#options.onRequest?.(method, answer.statusCode, seconds())
+      this.#options.onRequest?.(method, answer.statusCode)
       return answer
     } catch (error) {
-      this.#options.onRequest?.(method, 0, seconds())
+      this.#options.onRequest?.(method, 0)
       throw error
     }
   }

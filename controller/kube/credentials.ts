@@ -20,10 +20,6 @@ export interface Credentials {
 export interface CredentialsOptions {
   /** Path of a kubeconfig. Default: KUBECONFIG, then the one in the home folder, then the pod's own account. */
   kubeconfig?: string
-  /** Default: the current context of the kubeconfig. */
-  context?: string
-  /** User to act as. */
-  impersonate?: string
 }
 
 /**
@@ -36,16 +32,11 @@ export class CredentialSource {
   readonly namespace: string | undefined
   readonly #config = new PoollessConfig()
 
-  /** Throws if there is no configuration, or no such context. */
-  constructor({ kubeconfig, context, impersonate }: CredentialsOptions) {
+  /** Throws if there is no configuration. */
+  constructor({ kubeconfig }: CredentialsOptions) {
     const config = this.#config
     if (kubeconfig === undefined) config.loadFromDefault()
     else config.loadFromFile(kubeconfig)
-    if (context !== undefined) {
-      if (config.getContextObject(context) === null)
-        throw new Error(`the kubeconfig has no context ${context}`)
-      config.setCurrentContext(context)
-    }
     const cluster = config.getCurrentCluster()
     // The library falls back to a server without TLS on port 8080, which no cluster has had for years.
     if (cluster === null || config.getCurrentContext() === 'loaded-context')
@@ -54,8 +45,6 @@ export class CredentialSource {
       )
     this.server = withoutEnd(cluster.server, '/')
     this.namespace = config.getContextObject(config.getCurrentContext())?.namespace?.trim() || undefined
-    if (impersonate !== undefined)
-      config.users = config.users.map((user) => ({ ...user, impersonateUser: impersonate }))
   }
 
   /** Rejects if a file is missing or a plugin fails, without quoting the output of the plugin. */

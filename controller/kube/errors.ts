@@ -1,6 +1,7 @@
 /** Errors of calls, with messages that may be logged. */
 import type { Dispatcher } from 'undici'
 import { z } from 'zod'
+import { jsonOf } from '../../contract/text.ts'
 import { type KubeCall, KubeError } from './types.ts'
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
@@ -27,7 +28,8 @@ export async function errorOfAnswer(
   call: KubeCall,
   { statusCode, headers, body }: Dispatcher.ResponseData,
 ): Promise<KubeError> {
-  const status = parseStatus((await body.text()).slice(0, MAX_BODY_CHARACTERS))
+  const text = (await body.text()).slice(0, MAX_BODY_CHARACTERS)
+  const { data: status = {} } = statusSchema.safeParse(jsonOf(text))
   const header = headers['retry-after']
   const seconds = typeof header === 'string' && /^\d+$/.test(header) ? Number(header) : undefined
   return statusError(call, { ...status, code: statusCode }, seconds)
@@ -57,14 +59,6 @@ export function errorOf(call: KubeCall, error: unknown, timedOut: boolean): Kube
 
 function name({ method = 'GET', path }: KubeCall): string {
   return `${method} ${path}`
-}
-
-function parseStatus(text: string): Status {
-  try {
-    return statusSchema.parse(JSON.parse(text))
-  } catch {
-    return {}
-  }
 }
 
 /** The message about an invalid object quotes the object, so that only the names of its fields are used. */

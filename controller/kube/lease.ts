@@ -22,17 +22,10 @@ export interface ElectorOptions {
   /** How long a leader that stopped responding stays leader; at least 1 s. */
   leaseMs: number
   log: Log
-  /** Called once, when this process becomes the leader. */
-  onLeading(term: LeaderTerm): void
+  /** Called once, when this process becomes the leader. `term` aborts when the Lease is lost or about to be released. */
+  onLeading(term: AbortSignal): void
   /** Monotonic milliseconds. */
   now?: () => number
-}
-
-export interface LeaderTerm {
-  /** How often the Lease has changed hands. */
-  transitions: number
-  /** Aborted when the Lease is lost or about to be released. */
-  signal: AbortSignal
 }
 
 /** As in client-go: 15 s lease, 10 s to renew it, 2 s between attempts, as fractions of the lease. */
@@ -119,7 +112,7 @@ export class Elector {
     let lease = first
     if (!this.#release.signal.aborted) {
       log.info({ lease: name, identity }, 'this process holds the Lease')
-      this.#options.onLeading({ transitions: lease.spec.leaseTransitions ?? 0, signal: term.signal })
+      this.#options.onLeading(term.signal)
     }
     try {
       for (;;) {

@@ -1,22 +1,10 @@
 /** Objects in lists and watches. https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes */
 import { z } from 'zod'
 import { statusSchema } from './errors.ts'
-
-const objectSchema = z.looseObject({
-  apiVersion: z.string().optional(),
-  kind: z.string().optional(),
-  metadata: z.looseObject({
-    name: z.string(),
-    namespace: z.string().optional(),
-    uid: z.string(),
-    resourceVersion: z.string(),
-    generation: z.number().optional(),
-    creationTimestamp: z.string(),
-  }),
-})
+import { kubeObject } from './types.ts'
 
 const eventSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.enum(['ADDED', 'MODIFIED', 'DELETED']), object: objectSchema }),
+  z.object({ type: z.enum(['ADDED', 'MODIFIED', 'DELETED']), object: kubeObject }),
   z.object({
     type: z.literal('BOOKMARK'),
     object: z.object({
@@ -31,7 +19,7 @@ const eventSchema = z.discriminatedUnion('type', [
 
 const pageSchema = z.object({
   metadata: z.object({ resourceVersion: z.string(), continue: z.string().optional() }),
-  items: z.array(objectSchema).nullish(),
+  items: z.array(kubeObject).nullish(),
 })
 
 export type WatchEvent = z.infer<typeof eventSchema>

@@ -55,10 +55,10 @@ const NO_STREAMING_LIST = [400, 422, 500]
 export class Reflector<T> {
   /** Resolves when the first complete state was delivered, or when the reflector is stopped before. */
   readonly synced: Promise<void>
+  readonly #synced = Promise.withResolvers<void>()
   readonly #options: ReflectorOptions<T>
   readonly #cache: ObjectCache<T>
   readonly #stop = new AbortController()
-  #resolveSynced = () => {}
   #running: Promise<void> | undefined
   #checks: NodeJS.Timeout | undefined
   /** Ends the open stream. */
@@ -75,9 +75,7 @@ export class Reflector<T> {
   constructor(options: ReflectorOptions<T>) {
     this.#options = options
     this.#cache = new ObjectCache((object) => options.keep(object), options.log)
-    this.synced = new Promise((resolve) => {
-      this.#resolveSynced = resolve
-    })
+    this.synced = this.#synced.promise
   }
 
   start(): void {
@@ -93,7 +91,7 @@ export class Reflector<T> {
     this.#stream.abort()
     clearInterval(this.#checks)
     await this.#running
-    this.#resolveSynced()
+    this.#synced.resolve()
   }
 
   get(key: string): T | undefined {
@@ -215,7 +213,7 @@ export class Reflector<T> {
     this.#lists++
     this.#pending.push(...this.#cache.replace(collected))
     this.#deliver()
-    this.#resolveSynced()
+    this.#synced.resolve()
   }
 
   #deliver(): void {

@@ -2,23 +2,23 @@
  * Access to a Kubernetes API server. The client library only provides credentials and TLS options; lists, watches and
  * retries are our own, because a controller must know exactly what they guarantee.
  */
+import { z } from 'zod'
 
-/** An object from the server. */
-export interface KubeObject {
-  apiVersion?: string | undefined
-  kind?: string | undefined
-  metadata: {
-    name: string
-    namespace?: string | undefined
-    uid: string
-    resourceVersion: string
-    generation?: number | undefined
+export const kubeObject = z.looseObject({
+  apiVersion: z.string().optional(),
+  kind: z.string().optional(),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string().optional(),
+    uid: z.string(),
+    resourceVersion: z.string(),
+    generation: z.number().optional(),
     /** RFC 3339. */
-    creationTimestamp: string
-    [field: string]: unknown
-  }
-  [field: string]: unknown
-}
+    creationTimestamp: z.string(),
+  }),
+})
+/** An object from the server. */
+export type KubeObject = z.output<typeof kubeObject>
 
 export interface KubeClient {
   /**

@@ -3,30 +3,21 @@ import type { RecordChanges } from '../../store/contract.ts'
 import { digest } from '../../store/digest.ts'
 
 /** Records to write, ids to remove, and the digests of the records to write. */
-export interface Difference<R> {
+interface Difference<R> {
   changes: RecordChanges<R>
   digests: Map<string, string>
 }
 
-/** Compares everything: stored records that `wanted` lacks are removed. */
+/** Compares the records in `touched` (undefined: to be removed); without it everything, and removes what `wanted` lacks. */
 export function difference<R extends object>(
   stored: ReadonlyMap<string, string>,
   wanted: ReadonlyMap<string, R>,
-): Difference<R> {
-  const { changes, digests } = differenceOf(stored, wanted)
-  const remove = [...stored.keys()].filter((id) => !wanted.has(id))
-  return { changes: { put: changes.put, remove }, digests }
-}
-
-/** Compares only these records; undefined: to be removed. */
-export function differenceOf<R extends object>(
-  stored: ReadonlyMap<string, string>,
-  touched: ReadonlyMap<string, R | undefined>,
+  touched?: ReadonlyMap<string, R | undefined>,
 ): Difference<R> {
   const put = new Map<string, R>()
-  const remove: string[] = []
+  const remove = touched === undefined ? [...stored.keys()].filter((id) => !wanted.has(id)) : []
   const digests = new Map<string, string>()
-  for (const [id, record] of touched) {
+  for (const [id, record] of touched ?? wanted) {
     if (record === undefined) {
       if (stored.has(id)) remove.push(id)
       continue

@@ -3,7 +3,7 @@ import type { TableRecord } from '../../contract/table/records.ts'
 import type { Manifest, Publication, RecordChanges } from '../../store/contract.ts'
 import { digest } from '../../store/digest.ts'
 import type { Compiled, Touched } from '../snapshot.ts'
-import { type Difference, difference, differenceOf } from './changes.ts'
+import { difference } from './changes.ts'
 
 /** The contents of the store, as far as a plan needs them. */
 export interface Stored {
@@ -24,8 +24,8 @@ interface Plan {
 /** `touched`: nothing else differs from the store; undefined: anything may differ. */
 export function plan(compiled: Compiled, { manifest, routes }: Stored, touched: Touched | undefined): Plan {
   const table = touched?.table === false ? manifest.table : digest(compiled.table)
-  const keys = part(manifest.keys, compiled.keys, touched?.keys)
-  const accounts = part(manifest.accounts, compiled.accounts, touched?.accounts)
+  const keys = difference(manifest.keys, compiled.keys, touched?.keys)
+  const accounts = difference(manifest.accounts, compiled.accounts, touched?.accounts)
   const changed = table !== manifest.table
   return {
     changes: {
@@ -49,14 +49,6 @@ export function done(stored: Stored, made: Plan, epoch: number, generation: numb
   stored.routes = made.routes
 }
 
-function part<R extends object>(
-  stored: ReadonlyMap<string, string>,
-  wanted: ReadonlyMap<string, R>,
-  touched: ReadonlyMap<string, R | undefined> | undefined,
-): Difference<R> {
-  return touched === undefined ? difference(stored, wanted) : differenceOf(stored, touched)
-}
-
 function note(
   stored: Map<string, string>,
   { remove }: RecordChanges<unknown>,
@@ -74,10 +66,4 @@ export function routesOf(table: TableRecord): Map<string, number> {
       routes.filter(({ targets }) => targets.length > 0).length,
     ]),
   )
-}
-
-export function sum(counts: ReadonlyMap<string, number>): number {
-  let total = 0
-  for (const count of counts.values()) total += count
-  return total
 }

@@ -7,7 +7,7 @@ import { type Inspection, type Position, RecordUnreadable, type Store } from '..
 import type { Compiled, Published, Removal, Touched } from '../snapshot.ts'
 import { isEmpty } from './changes.ts'
 import type { CreditApplier } from './credits.ts'
-import { done as noteDone, plan, routesOf, type Stored, sum } from './plan.ts'
+import { done as noteDone, plan, routesOf, type Stored } from './plan.ts'
 import { Removals } from './removals.ts'
 
 const BACKOFF: Backoff = { firstMs: 100, lastMs: 2_000 }
@@ -243,9 +243,18 @@ export class Publisher {
     return { manifest, routes: routesOf(table.table) }
   }
 
+  /** Logs spoilt records once, until there are none. */
   async #inspect(): Promise<Inspection> {
     const manifest = await this.#options.store.config.inspect()
-    this.#reportSpoilt(manifest.spoilt)
+    const { spoilt } = manifest
+    const found = Object.values(spoilt).some((count) => count > 0)
+    if (found) this.#options.onSpoilt?.(spoilt)
+    if (found && !this.#reportedSpoilt)
+      this.#options.log.error(
+        { spoilt },
+        'records in the store were removed or changed by someone else; writing them again',
+      )
+    this.#reportedSpoilt = found
     return manifest
   }
 
@@ -263,22 +272,10 @@ export class Publisher {
     const heartbeats = await this.#options.store.config.heartbeats(HEARTBEATS_WITHIN_MS)
     return Math.max(stored, this.#options.now(), ...heartbeats.map(({ generation }) => generation)) + 1
   }
-
-  /** Logs spoilt records once, until there are none. */
-  #reportSpoilt(spoilt: Inspection['spoilt']): void {
-    const found = Object.values(spoilt).some((count) => count > 0)
-    if (found) this.#options.onSpoilt?.(spoilt)
-    if (found && !this.#reportedSpoilt)
-      this.#options.log.error(
-        { spoilt },
-        'records in the store were removed or changed by someone else; writing them again',
-      )
-    this.#reportedSpoilt = found
-  }
 }
 
 function countsOf({ manifest, routes }: Stored): { keys: number; routes: number } {
-  return { keys: manifest.keys.size, routes: sum(routes) }
+  return { keys: manifest.keys.size, routes: [...routes.values()].reduce((total, count) => total + count, 0) }
 }
 
 function unlessUnreadable(error: unknown): undefined {

@@ -1,14 +1,10 @@
 /** The changes of a status that deserve an event, which `kubectl describe` shows. */
 import type { Condition } from '../../contract/api/index.ts'
+import type { EventRecord } from '../kube/events.ts'
 import type { FoundStatus } from '../snapshot.ts'
 import type { Status } from './board.ts'
 
-export interface Announcement {
-  type: 'Normal' | 'Warning'
-  reason: string
-  action: string
-  note: string
-}
+export type Announcement = Omit<EventRecord, 'regarding'>
 
 /** `found` is the status in the API server before `written`. */
 export function announcements(found: FoundStatus | undefined, written: Status): Announcement[] {

@@ -3,7 +3,15 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Condition, KindName } from '../../contract/api/index.ts'
 import type { Log } from '../../contract/log.ts'
 import type { Heartbeat, Store } from '../../store/contract.ts'
-import type { AppliedCredits, Compiled, FoundStatus, ObjectStatus, Published, Touched } from '../snapshot.ts'
+import {
+  type AppliedCredits,
+  byKindAndName,
+  type Compiled,
+  type FoundStatus,
+  type ObjectStatus,
+  type Published,
+  type Touched,
+} from '../snapshot.ts'
 import { allConditions, type Carried, withTimes } from './conditions.ts'
 import { balanceOf, fundsChanged, fundsFields, recordedFunds } from './funds.ts'
 import { type Illness, illnesses } from './health.ts'
@@ -172,12 +180,12 @@ export class StatusBoard {
   async list(): Promise<ListedStatus[]> {
     await this.refresh()
     return [...this.#entries]
+      .sort(([, a], [, b]) => byKindAndName(a.object, b.object))
       .map(([id, entry]) => {
         const { kind, metadata } = entry.object
         const { namespace, name, generation } = metadata
         return { kind, namespace, name, generation, status: this.#status(id, entry) }
       })
-      .sort(byKindAndName)
   }
 
   /**
@@ -293,13 +301,6 @@ function servesTheSame(old: ObjectStatus, now: ObjectStatus): boolean {
     isDeepStrictEqual(verdict(old), verdict(now))
   )
 }
-
-function byKindAndName(a: ListedStatus, b: ListedStatus): number {
-  return ORDER[a.kind] - ORDER[b.kind] || byText(a.name, b.name) || byText(a.namespace, b.namespace)
-}
-
-const ORDER: Record<KindName, number> = { ApiKey: 0, Account: 1, Credit: 2, Channel: 3, ModelRoute: 4 }
-const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Keeps the time in the API server if the status is the same as there. */
 function withTimeFound(condition: Condition, found: readonly Condition[] | undefined): Condition {

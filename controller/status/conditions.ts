@@ -2,6 +2,7 @@
 import type { Condition } from '../../contract/api/index.ts'
 import type { CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
 import { healthy, type Illness } from './health.ts'
+import { type Verdict, verdictOn } from './verdict.ts'
 
 /** Only a backup of the store can restore a balance. */
 const LOST =
@@ -29,8 +30,7 @@ export function allConditions(object: ObjectStatus, carried: Carried, proxies: n
   const refusal = refusalOf(carried.credit)
   const judged = refusal === undefined ? object : refused(object, refusal)
   const conditions = [...judged.conditions, programmed(judged, carried, proxies)]
-  const others =
-    object.kind === 'Channel' && object.inForce ? [healthy(object.metadata.generation, carried.illness)] : []
+  const others = object.kind === 'Channel' && object.inForce ? [healthy(object, carried.illness)] : []
   return [...conditions, ready(judged, conditions), ...stalled(conditions), ...others]
 }
 
@@ -64,68 +64,35 @@ function refused(object: ObjectStatus, refusal: Pick<Judgement, 'reason' | 'mess
 }
 
 function programmed(object: ObjectStatus, carried: Carried, proxies: number): Judgement {
-  const condition = { type: 'Programmed', observedGeneration: object.metadata.generation } as const
+  const verdict = verdictOn('Programmed', object)
   const failed = object.conditions.find(({ status }) => status !== 'True')
   if (!object.inForce && failed !== undefined)
-    return {
-      ...condition,
-      status: 'False',
-      reason: failed.reason,
-      message: 'not published because it is not in force',
-    }
-  if (object.kind === 'Credit') return creditProgrammed(condition, carried)
-  if (carried.balance === 'lost')
-    return { ...condition, status: 'False', reason: 'LedgerLost', message: `the ledger ${LOST}` }
-  if (carried.balance === 'unknown')
-    return { ...condition, status: 'False', reason: 'Pending', message: 'waiting for the ledger' }
-  if (carried.publication === undefined)
-    return { ...condition, status: 'False', reason: 'Pending', message: 'waiting to be published' }
-  if (proxies === 0)
-    return { ...condition, status: 'Unknown', reason: 'NoProxies', message: 'no proxy is alive' }
+    return verdict('False', failed.reason, 'not published because it is not in force')
+  if (object.kind === 'Credit') return creditProgrammed(verdict, carried)
+  if (carried.balance === 'lost') return verdict('False', 'LedgerLost', `the ledger ${LOST}`)
+  if (carried.balance === 'unknown') return verdict('False', 'Pending', 'waiting for the ledger')
+  if (carried.publication === undefined) return verdict('False', 'Pending', 'waiting to be published')
+  if (proxies === 0) return verdict('Unknown', 'NoProxies', 'no proxy is alive')
   return carried.served
-    ? {
-        ...condition,
-        status: 'True',
-        reason: 'Programmed',
-        message: 'every live proxy serves this generation',
-      }
-    : {
-        ...condition,
-        status: 'False',
-        reason: 'Pending',
-        message: 'not every live proxy serves this generation yet',
-      }
+    ? verdict('True', 'Programmed', 'every live proxy serves this generation')
+    : verdict('False', 'Pending', 'not every live proxy serves this generation yet')
 }
 
 /** A credit is in force once the ledger has applied it; proxies do not matter. */
-function creditProgrammed(
-  condition: Pick<Judgement, 'type' | 'observedGeneration'>,
-  { credit }: Carried,
-): Judgement {
+function creditProgrammed(verdict: Verdict, { credit }: Carried): Judgement {
   switch (credit) {
     case 'applied':
-      return {
-        ...condition,
-        status: 'True',
-        reason: 'Programmed',
-        message: 'the ledger has applied the credit',
-      }
+      return verdict('True', 'Programmed', 'the ledger has applied the credit')
     case 'already':
-      return {
-        ...condition,
-        status: 'True',
-        reason: 'AlreadyApplied',
-        message: 'the ledger had applied the credit before; nothing was added again',
-      }
+      return verdict(
+        'True',
+        'AlreadyApplied',
+        'the ledger had applied the credit before; nothing was added again',
+      )
     case 'closed':
-      return {
-        ...condition,
-        status: 'False',
-        reason: 'LedgerLost',
-        message: `not applied because the account is closed: the ledger ${LOST}`,
-      }
+      return verdict('False', 'LedgerLost', `not applied because the account is closed: the ledger ${LOST}`)
     default:
-      return { ...condition, status: 'False', reason: 'Pending', message: 'waiting for the ledger' }
+      return verdict('False', 'Pending', 'waiting for the ledger')
   }
 }
 
@@ -138,23 +105,17 @@ function servesPartly({ kind, fields }: ObjectStatus, conditions: readonly Judge
 
 /** The summary: the first condition that is not true, else a note such as Disabled. */
 function ready(object: ObjectStatus, conditions: readonly Judgement[]): Judgement {
-  const condition = { type: 'Ready', observedGeneration: object.metadata.generation } as const
+  const verdict = verdictOn('Ready', object)
   const failed = conditions.find(({ status }) => status !== 'True')
-  if (failed !== undefined && servesPartly(object, conditions))
-    return {
-      ...condition,
-      status: 'False',
-      reason: 'PartiallyReady',
-      message: `serves without the missing channels: ${failed.message}`.slice(0, MAX_MESSAGE),
-    }
-  if (failed !== undefined)
-    return { ...condition, status: 'False', reason: failed.reason, message: failed.message }
+  if (failed !== undefined && servesPartly(object, conditions)) {
+    const message = `serves without the missing channels: ${failed.message}`
+    return verdict('False', 'PartiallyReady', message.slice(0, MAX_MESSAGE))
+  }
+  if (failed !== undefined) return verdict('False', failed.reason, failed.message)
   const note = conditions.find(
     ({ type, reason }) => (type === 'Accepted' && reason !== 'Accepted') || reason === 'AlreadyApplied',
   )
-  return note === undefined
-    ? { ...condition, status: 'True', reason: 'Ready', message: 'all other conditions are true' }
-    : { ...condition, status: 'True', reason: note.reason, message: note.message }
+  return verdict('True', note?.reason ?? 'Ready', note?.message ?? 'all other conditions are true')
 }
 
 /** Adds the time of the last change of status to each condition. */

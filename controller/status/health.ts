@@ -1,7 +1,8 @@
 /** Channels that fail, as reported by the live proxies together. */
 import type { FailureClass } from '../../contract/failures.ts'
 import type { Heartbeat } from '../../store/contract.ts'
-import type { Judgement } from '../snapshot.ts'
+import type { Judgement, ObjectStatus } from '../snapshot.ts'
+import { verdictOn } from './verdict.ts'
 
 export interface Illness {
   lastFailure: FailureClass
@@ -29,15 +30,13 @@ export function illnesses(live: readonly Heartbeat[]): Map<string, Illness> {
   return found
 }
 
-export function healthy(observedGeneration: number, illness: Illness | undefined): Judgement {
-  const condition = { type: 'Healthy', observedGeneration } as const
-  if (illness === undefined)
-    return { ...condition, status: 'True', reason: 'Healthy', message: 'no live proxy reports failures' }
+export function healthy(channel: ObjectStatus, illness: Illness | undefined): Judgement {
+  const verdict = verdictOn('Healthy', channel)
+  if (illness === undefined) return verdict('True', 'Healthy', 'no live proxy reports failures')
   const { lastFailure, since, ejectedBy, proxies } = illness
-  return {
-    ...condition,
-    status: 'False',
-    reason: ejectedBy > 0 ? 'Ejected' : 'Failing',
-    message: `attempts have failed since ${since}, last with ${lastFailure}; ejected on ${ejectedBy} of ${proxies} proxies`,
-  }
+  return verdict(
+    'False',
+    ejectedBy > 0 ? 'Ejected' : 'Failing',
+    `attempts have failed since ${since}, last with ${lastFailure}; ejected on ${ejectedBy} of ${proxies} proxies`,
+  )
 }

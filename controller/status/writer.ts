@@ -1,12 +1,6 @@
 /** Writes statuses to the API server: only those that differ, at a limited rate, and no transient ones. */
 import { isDeepStrictEqual } from 'node:util'
-import {
-  API_VERSION,
-  CONDITION_TYPES,
-  type Condition,
-  KINDS,
-  type KindName,
-} from '../../contract/api/index.ts'
+import { API_VERSION, CONDITION_TYPES, KIND_NAMES, KINDS, type KindName } from '../../contract/api/index.ts'
 import type { Log } from '../../contract/log.ts'
 import { applyStatus } from '../kube/apply.ts'
 import type { EventRecorder } from '../kube/events.ts'
@@ -147,22 +141,12 @@ function matches(found: FoundStatus | undefined, status: Status): boolean {
   return (
     ours.length === conditions.length &&
     conditions.every((condition) =>
-      sameCondition(
+      isDeepStrictEqual(
         ours.find(({ type }) => type === condition.type),
         condition,
       ),
     ) &&
     isDeepStrictEqual(oldFields, fields)
-  )
-}
-
-function sameCondition(a: Condition | undefined, b: Condition): boolean {
-  return (
-    a?.status === b.status &&
-    a.reason === b.reason &&
-    a.message === b.message &&
-    a.observedGeneration === b.observedGeneration &&
-    a.lastTransitionTime === b.lastTransitionTime
   )
 }
 
@@ -173,5 +157,3 @@ function placeOf(id: string): { kind: KindName; namespace: string; name: string;
   const path = `/apis/${API_VERSION}/namespaces/${namespace}/${KINDS[kind].plural}/${name}`
   return { kind, namespace, name, path }
 }
-
-const KIND_NAMES: readonly KindName[] = ['ApiKey', 'Account', 'Credit', 'Channel', 'ModelRoute']

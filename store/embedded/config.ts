@@ -1,15 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { AccountRecord, KeyRecord, PublishedTable } from '../../contract/table/records.ts'
-import type {
-  Change,
-  ConfigStore,
-  Gap,
-  Heartbeat,
-  Manifest,
-  Publication,
-  PublishReply,
-  RecordChanges,
-} from '../contract.ts'
+import type { Change, ConfigStore, Gap, Heartbeat, Manifest, RecordChanges } from '../contract.ts'
 import { digest } from '../digest.ts'
 import { frozenCopy } from './frozen.ts'
 
@@ -31,11 +22,6 @@ export function createConfigStore(now: () => number): EmbeddedConfig {
   const beats = new LRUCache<string, { heartbeat: Heartbeat; at: number }>({ max: MAX_PROXIES })
   // One object per call of follow, so that the same listener may follow twice.
   const followers = new Set<{ listener: Follower }>()
-
-  function refusal(publication: Publication): PublishReply | undefined {
-    if (publication.epoch !== epoch) return 'fenced'
-    return publication.generation <= generation ? 'stale' : undefined
-  }
 
   function announce(change: Change): void {
     for (const follower of [...followers]) {
@@ -69,8 +55,8 @@ export function createConfigStore(now: () => number): EmbeddedConfig {
       return { epoch, generation }
     },
     async publish(publication) {
-      const refused = refusal(publication)
-      if (refused !== undefined) return refused
+      if (publication.epoch !== epoch) return 'fenced'
+      if (publication.generation <= generation) return 'stale'
       generation = publication.generation
       // Even without a new table, so that a starting proxy reads the generation that it serves.
       const current = publication.table === undefined ? table?.table : frozenCopy(publication.table)

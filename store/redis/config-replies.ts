@@ -1,11 +1,8 @@
 /** Parsers for the replies of the scripts in store/lua/config and for the stream of changes. */
 import { z } from 'zod'
-import { FAILURE_CLASSES } from '../../contract/failures.ts'
-import { type Change, type Gap, MAX_TROUBLES } from '../contract.ts'
-
-/** Numbers are sent as text, because Lua and clients would round them. */
-const integer = z.string().transform(Number).pipe(z.int())
-const stored = z.string().nullable()
+import { jsonOf } from '../../contract/text.ts'
+import { type Change, channelTrouble, type Gap, MAX_TROUBLES } from '../contract.ts'
+import { integer, pairs, stored } from './replies.ts'
 
 export const recordReply = z.tuple([stored, stored]).transform(([sealed, note]) => ({ sealed, note }))
 export const intactReply = z.literal([0, 1]).transform((reply) => reply === 1)
@@ -29,33 +26,15 @@ export const manifestReply = z.tuple([integer, z.array(z.string())]).transform((
 /** Alternating fields and values as an object. */
 const fields = z.array(z.string()).transform((flat) => Object.fromEntries(pairs(flat)))
 
-export function* pairs(flat: readonly string[]): Generator<[string, string]> {
-  for (let i = 0; i + 1 < flat.length; i += 2) yield [flat[i] ?? '', flat[i + 1] ?? '']
-}
-
 const beat = z
   .string()
   .transform((text) => text.split(' '))
   .pipe(z.tuple([integer, integer, integer]))
   .transform(([at, epoch, generation]) => ({ at, epoch, generation }))
-const trouble = z.object({
-  channel: z.string(),
-  lastFailure: z.enum(FAILURE_CLASSES),
-  since: z.int(),
-  ejected: z.boolean(),
-})
 const troubles = z
   .string()
   .transform((text) => jsonOf(text.slice(text.indexOf(' ') + 1)))
-  .pipe(z.array(trouble).max(MAX_TROUBLES))
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
+  .pipe(z.array(channelTrouble).max(MAX_TROUBLES))
 
 /** An unreadable heartbeat is skipped: no single proxy may keep the controller from publishing. */
 export const heartbeatsReply = z.tuple([integer, z.array(z.string())]).transform(([now, flat]) => {

@@ -9,6 +9,7 @@ import { chainPrefix, exchangeDigest, roomKeys } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
 import type { RedisConnection } from './connection.ts'
 import { lifetime } from './lifetime.ts'
+import { stored } from './replies.ts'
 
 /** A text may have megabytes. */
 const TEXT_MS = 3_000
@@ -19,7 +20,6 @@ const FREED_AT_ONCE = 1_000
 
 const takeReply = z.enum(['OK', 'FULL', 'AGAIN'])
 const chainReply = z.array(z.string()).nullable()
-const stored = z.string().nullable()
 /** First line of the sealed text; the exchange follows. */
 const sealedHead = z.tuple([z.string(), z.string().nullable()])
 

@@ -12,7 +12,7 @@ interface RedisStoreOptions {
   /** redis:// or rediss://. Several addresses separated by commas, or one with ?cluster=true, are a Cluster. */
   url: string
   /** Redis for affinity, responses, conversations and the request log; default `url`. */
-  stateUrl?: string
+  stateUrl?: string | undefined
   /** For rediss://; default: the public authorities. */
   tls?: TlsOptions
   sealing: KeyRing

@@ -1,8 +1,7 @@
 /** Parsers for the replies of Redis to the ledger's commands. Other replies throw ZodError. */
 import { z } from 'zod'
 import type { Balance, LedgerEntry, Reaped } from '../ledger/contract.ts'
-
-const integer = z.string().transform(Number).pipe(z.int())
+import { integer, pairs } from './replies.ts'
 
 export const openReply = z.union([
   z.literal(1).transform(() => 'OK' as const),
@@ -28,10 +27,11 @@ export const settleReply = z.enum(['OK', 'DUP', 'CONFLICT', 'LATE', 'LOST', 'STA
 
 export const accountIds = z.array(z.string())
 
-const pairs = z.array(z.string())
+/** Alternating names and values. */
+const flat = z.array(z.string())
 
 export function readReaped(account: string, reply: unknown): Reaped[] {
-  return [...byTwo(pairs.parse(reply))].map(([id, charged]) => ({
+  return [...pairs(flat.parse(reply))].map(([id, charged]) => ({
     account,
     id,
     charged: integer.parse(charged),
@@ -43,7 +43,7 @@ export function readBalance(reply: unknown): Balance | undefined {
   let known = false
   const total = { posted: 0, held: 0 }
   const subs: Balance['subs'] = {}
-  for (const [name, value] of byTwo(pairs.parse(reply))) {
+  for (const [name, value] of pairs(flat.parse(reply))) {
     const [, letter, sub] = /^([ph])(?::(.+))?$/.exec(name) ?? []
     if (letter === undefined) continue
     known ||= name === 'p'
@@ -56,7 +56,7 @@ export function readBalance(reply: unknown): Balance | undefined {
 
 /** XRANGE replies nil for COUNT 0. */
 const streamItems = z
-  .array(z.tuple([z.string(), pairs]))
+  .array(z.tuple([z.string(), flat]))
   .nullable()
   .transform((items) => items ?? [])
 
@@ -80,7 +80,7 @@ const storedNote = z.object({
 
 /** `reply`: items of the stream `led`. */
 export function readEntries(reply: unknown): LedgerEntry[] {
-  return streamItems.parse(reply).map(([id, fields]) => readEntry(id, Object.fromEntries(byTwo(fields))))
+  return streamItems.parse(reply).map(([id, fields]) => readEntry(id, Object.fromEntries(pairs(fields))))
 }
 
 function readEntry(id: string, fields: Record<string, string>): LedgerEntry {
@@ -89,9 +89,4 @@ function readEntry(id: string, fields: Record<string, string>): LedgerEntry {
   if (fields.reason === undefined) return entry
   const { tok: tokens, ...note } = storedNote.parse(fields)
   return { ...entry, note: { ...note, tokens } }
-}
-
-/** Pairs of names and values, which Redis returns as one list. */
-function* byTwo(list: readonly string[]): Generator<[string, string]> {
-  for (let i = 0; i < list.length; i += 2) yield [list[i] ?? '', list[i + 1] ?? '']
 }

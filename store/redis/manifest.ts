@@ -9,7 +9,7 @@ import { type Manifest, type RecordKind, RecordUnreadable } from '../contract.ts
 import { digest } from '../digest.ts'
 import { accountRecordKey, keyRecordKey, TABLE } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
-import { pairs } from './config-replies.ts'
+import { pairs } from './replies.ts'
 
 const TABLE_FIELD = 'table'
 export const keyField = (sha256: string) => `key:${sha256}`

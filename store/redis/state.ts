@@ -1,10 +1,12 @@
 import { z } from 'zod'
-import { RecordUnreadable, type StateStore } from '../contract.ts'
+import { jsonOf } from '../../contract/text.ts'
+import { RecordUnreadable, responseBinding, type StateStore } from '../contract.ts'
 import { LOG, responseKey } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
 import type { RedisConnection } from './connection.ts'
 import { createRedisConversations } from './conversations.ts'
 import { lifetime } from './lifetime.ts'
+import { stored } from './replies.ts'
 
 /**
  * Approximate memory of the server for the log, in bytes. The log shares the server with balances: without memory, no
@@ -16,15 +18,6 @@ const MEAN_OVER = 100
 /** The whole log may have megabytes. */
 const READ_LOG_MS = 3_000
 
-const responseBinding = z.object({
-  channel: z.string(),
-  upstreamId: z.string(),
-  native: z.boolean(),
-  contextTokens: z.number(),
-  root: z.string(),
-  parent: z.string().optional(),
-})
-const stored = z.string().nullable()
 /** Entries of the log, each with the field `line`. */
 const lines = z
   .array(z.tuple([z.string(), z.tuple([z.literal('line'), z.string()])]))
@@ -48,11 +41,9 @@ export function createRedisState(
       const key = responseKey(owner, id)
       const text = stored.parse(await connection.command(['GET', key]))
       if (text === null) return undefined
-      try {
-        return responseBinding.parse(JSON.parse(text))
-      } catch {
-        throw new RecordUnreadable(`${key} is not the binding of a response`)
-      }
+      const { data } = responseBinding.safeParse(jsonOf(text))
+      if (data === undefined) throw new RecordUnreadable(`${key} is not the binding of a response`)
+      return data
     },
     async keepResponse(owner, id, ttlMs) {
       await connection.command(['PEXPIRE', responseKey(owner, id), lifetime(ttlMs), 'GT'])

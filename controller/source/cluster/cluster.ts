@@ -1,13 +1,20 @@
 /** The API server as a source of changes: five kinds and their Secrets, listed once and then watched. */
 import type { z } from 'zod'
-import { API_VERSION, KINDS, type Kind, type KindName } from '../../../contract/api/index.ts'
+import {
+  API_VERSION,
+  KIND_NAMES,
+  KINDS,
+  type Kind,
+  type KindName,
+  type Specs,
+} from '../../../contract/api/index.ts'
 import type { Log } from '../../../contract/log.ts'
 import { parseDollars } from '../../../contract/money.ts'
 import { type Change, Reflector } from '../../kube/reflector.ts'
 import { type KubeClient, keyOf } from '../../kube/types.ts'
 import type { AnyResource, Changes, GeneratedKey, InvalidResource, Recorded } from '../../snapshot.ts'
 import { Coalescer } from './coalescer.ts'
-import { type Kept, keepObject, type Specs } from './object.ts'
+import { type Kept, keepObject } from './object.ts'
 import { generatedSecretName, generatesKey, secretsNamedBy } from './references.ts'
 import type { KeptSecret } from './secrets.ts'
 import { WatchedSecrets } from './watched-secrets.ts'
@@ -231,10 +238,8 @@ export class ClusterSource {
   }
 
   #namesIn(id: string): ReadonlySet<string> {
-    const key = keyIn(id)
-    if (id.startsWith('ApiKey/')) return secretsNamedBy(present(this.#get('ApiKey', key)?.resource), [])
-    if (id.startsWith('Channel/')) return secretsNamedBy([], present(this.#get('Channel', key)?.resource))
-    return new Set()
+    const resource = this.#kept(id)?.resource
+    return resource === undefined ? new Set() : secretsNamedBy(resource)
   }
 
   *#ids(): Generator<string> {
@@ -288,6 +293,3 @@ function stateFor(
 /** "namespace/name" */
 const keyIn = (id: string) => id.slice(id.indexOf('/') + 1)
 const kindIn = (id: string) => id.slice(0, id.indexOf('/'))
-const present = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value])
-
-const KIND_NAMES: readonly KindName[] = ['ApiKey', 'Account', 'Credit', 'Channel', 'ModelRoute']

@@ -1,10 +1,12 @@
+import { Multimap } from '../../../kit/multimap.ts'
+
 /** Which resources refer to which Secrets, and the reverse. */
 export class NamedSecrets {
   readonly #names = new Map<string, ReadonlySet<string>>()
-  readonly #namers = new Map<string, Set<string>>()
+  readonly #namers = new Multimap<string, string>()
 
   has(secret: string): boolean {
-    return this.#namers.has(secret)
+    return this.#namers.get(secret).size > 0
   }
 
   /** All Secrets that a resource refers to. */
@@ -14,7 +16,7 @@ export class NamedSecrets {
 
   /** Ids of the resources that refer to a Secret. */
   namersOf(secret: string): Iterable<string> {
-    return this.#namers.get(secret) ?? []
+    return this.#namers.get(secret)
   }
 
   /** Updates the references of a resource, and returns the Secrets whose references were added or removed. */
@@ -24,20 +26,11 @@ export class NamedSecrets {
       ...[...before].filter((name) => !names.has(name)),
       ...[...names].filter((name) => !before.has(name)),
     ]
-    for (const name of before) this.#drop(name, id)
-    for (const name of names) {
-      const namers = this.#namers.get(name)
-      if (namers === undefined) this.#namers.set(name, new Set([id]))
-      else namers.add(id)
-    }
+    for (const name of before) this.#namers.remove(name, id)
+    for (const name of names) this.#namers.add(name, id)
     if (names.size > 0) this.#names.set(id, names)
     else this.#names.delete(id)
     return changed
-  }
-
-  #drop(name: string, id: string): void {
-    const namers = this.#namers.get(name)
-    if (namers?.delete(id) && namers.size === 0) this.#namers.delete(name)
   }
 }
 

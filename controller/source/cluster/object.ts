@@ -1,28 +1,16 @@
 /** What the controller keeps of an object from the API server. */
 import type { z } from 'zod'
 import {
-  type AccountSpec,
-  type ApiKeySpec,
-  type ChannelSpec,
-  type CreditSpec,
   KINDS,
   type Kind,
   type KindName,
   type Metadata,
-  type ModelRouteSpec,
   type Resource,
+  type Specs,
 } from '../../../contract/api/index.ts'
 import type { KubeObject } from '../../kube/types.ts'
 import type { FoundStatus, InvalidResource } from '../../snapshot.ts'
 import { readSpec } from '../spec.ts'
-
-export interface Specs {
-  ApiKey: ApiKeySpec
-  Account: AccountSpec
-  Credit: CreditSpec
-  Channel: ChannelSpec
-  ModelRoute: ModelRouteSpec
-}
 
 /** A resource of the cluster: either `resource`, or `invalid`. */
 export interface Kept<Spec, Name extends KindName = KindName> {

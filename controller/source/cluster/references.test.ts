@@ -10,7 +10,7 @@ test('every Secret that a channel refers to is read', () => {
     tls: { caRef: { name: 'authority' }, clientCertificateRef: { name: 'certificate' } },
   })
   const metadata = { namespace: 'team', name: 'c', generation: 1, createdAt: 0 }
-  expect(secretsNamedBy([], [{ kind: 'Channel', metadata, spec }])).toEqual(
+  expect(secretsNamedBy({ kind: 'Channel', metadata, spec })).toEqual(
     new Set(['team/credential', 'team/authority', 'team/certificate']),
   )
 })

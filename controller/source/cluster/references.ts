@@ -1,5 +1,6 @@
 /** The Secrets that resources refer to. */
-import type { ApiKeySpec, ChannelSpec, Resource } from '../../../contract/api/index.ts'
+import type { ApiKeySpec } from '../../../contract/api/index.ts'
+import type { AnyResource } from '../../snapshot.ts'
 
 const MAX_NAME = 253
 const SUFFIX = '-key'
@@ -14,21 +15,18 @@ export function generatedSecretName(apiKey: string): string {
   return apiKey.slice(0, MAX_NAME - SUFFIX.length) + SUFFIX
 }
 
-/** "namespace/name" of every Secret that these resources refer to. */
-export function secretsNamedBy(
-  apiKeys: Iterable<Resource<ApiKeySpec>>,
-  channels: Iterable<Resource<ChannelSpec>>,
-): Set<string> {
-  const names = new Set<string>()
-  for (const { metadata, spec } of apiKeys) {
-    if (spec.secretRef !== undefined) names.add(`${metadata.namespace}/${spec.secretRef.name}`)
-    for (const { name } of spec.secretRefs ?? []) names.add(`${metadata.namespace}/${name}`)
-    if (generatesKey(spec)) names.add(`${metadata.namespace}/${generatedSecretName(metadata.name)}`)
-  }
-  for (const { metadata, spec } of channels) {
-    if (spec.secretRef !== undefined) names.add(`${metadata.namespace}/${spec.secretRef.name}`)
-    for (const ref of [spec.tls?.caRef, spec.tls?.clientCertificateRef])
-      if (ref !== undefined) names.add(`${metadata.namespace}/${ref.name}`)
-  }
-  return names
+/** "namespace/name" of every Secret that the resource refers to. */
+export function secretsNamedBy(resource: AnyResource): Set<string> {
+  return new Set(namesIn(resource).map((name) => `${resource.metadata.namespace}/${name}`))
+}
+
+function namesIn({ kind, metadata, spec }: AnyResource): string[] {
+  if (kind === 'ApiKey' && generatesKey(spec)) return [generatedSecretName(metadata.name)]
+  const refs =
+    kind === 'ApiKey'
+      ? [spec.secretRef, ...(spec.secretRefs ?? [])]
+      : kind === 'Channel'
+        ? [spec.secretRef, spec.tls?.caRef, spec.tls?.clientCertificateRef]
+        : []
+  return refs.flatMap((ref) => ref?.name ?? [])
 }

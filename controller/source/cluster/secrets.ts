@@ -4,7 +4,6 @@
  */
 
 import { z } from 'zod'
-import type { Log } from '../../../contract/log.ts'
 import { withoutEnd } from '../../../contract/text.ts'
 import { type KubeClient, KubeError, type KubeObject } from '../../kube/types.ts'
 import { SecretData } from '../../snapshot.ts'
@@ -54,26 +53,16 @@ function decode(data: Readonly<Record<string, string>>): SecretData {
   )
 }
 
-/** Reads Secrets whose contents were not kept. */
-export class SecretReader {
-  readonly #client: KubeClient
-  readonly #log: Log
-
-  constructor(client: KubeClient, log: Log) {
-    this.#client = client
-    this.#log = log
-  }
-
-  /** Reads the current Secret. Never rejects. */
-  async read(name: string): Promise<KeptSecret | 'gone' | 'failed'> {
-    const [namespace = '', secret = ''] = name.split('/')
-    const path = `/api/v1/namespaces/${namespace}/secrets/${secret}`
-    try {
-      return parseSecret(await this.#client.request({ path }), true)
-    } catch (error) {
-      if (error instanceof KubeError && error.status === 404) return 'gone'
-      this.#log.warn({ err: error, secret: name }, 'a Secret could not be read; will retry')
-      return 'failed'
-    }
+/** Reads a Secret ("namespace/name") whose contents were not kept. Undefined if it is gone. Rejects with KubeError. */
+export async function readSecret(client: KubeClient, name: string): Promise<KeptSecret | undefined> {
+  const [namespace = '', secret = ''] = name.split('/')
+  try {
+    return parseSecret(
+      await client.request({ path: `/api/v1/namespaces/${namespace}/secrets/${secret}` }),
+      true,
+    )
+  } catch (error) {
+    if (error instanceof KubeError && error.status === 404) return undefined
+    throw error
   }
 }

@@ -4,7 +4,7 @@ import { Reflector } from '../../kube/reflector.ts'
 import { type KubeClient, keyOf } from '../../kube/types.ts'
 import type { SecretData } from '../../snapshot.ts'
 import { NamedSecrets } from './named.ts'
-import { type KeptSecret, keepSecret, SecretReader } from './secrets.ts'
+import { type KeptSecret, keepSecret, readSecret } from './secrets.ts'
 
 interface SecretWatch {
   client: KubeClient
@@ -21,10 +21,11 @@ export class WatchedSecrets {
   /** Which resources refer to which Secrets. */
   readonly named = new NamedSecrets()
   readonly reflectors: readonly Reflector<KeptSecret>[]
-  readonly #reader: SecretReader
+  readonly #options: SecretWatch
 
-  constructor({ client, log, paths, labels, changed }: SecretWatch) {
-    this.#reader = new SecretReader(client, log)
+  constructor(options: SecretWatch) {
+    const { client, log, paths, labels, changed } = options
+    this.#options = options
     const labelSelector = Object.entries(labels)
       .map(([name, value]) => `${name}=${value}`)
       .join(',')
@@ -68,12 +69,18 @@ export class WatchedSecrets {
     return unread
   }
 
+  /** False if the Secret could not be read and still lacks its contents. */
   async #read(name: string): Promise<boolean> {
-    const read = await this.#reader.read(name)
-    const kept = this.get(name)
-    if (read === 'failed') return !isEmpty(kept)
-    if (isEmpty(kept) && read !== 'gone') Object.assign(kept, read)
-    return true
+    const { client, log } = this.#options
+    try {
+      const read = await readSecret(client, name)
+      const kept = this.get(name)
+      if (isEmpty(kept)) Object.assign(kept, read)
+      return true
+    } catch (error) {
+      log.warn({ err: error, secret: name }, 'a Secret could not be read; will retry')
+      return !isEmpty(this.get(name))
+    }
   }
 
   /** Contents of these Secrets; undefined if gone or no longer referred to, in which case the contents are dropped. */

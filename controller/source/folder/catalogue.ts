@@ -4,7 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Metadata } from '../../../contract/api/index.ts'
-import { emptySnapshot, type InvalidResource, type Snapshot } from '../../snapshot.ts'
+import { addTo, emptySnapshot, type InvalidResource, type Snapshot } from '../../snapshot.ts'
+import type { Fault } from '../explain.ts'
 import { DocumentCache } from './document-cache.ts'
 import type { FileDocuments, SourceDocument } from './documents.ts'
 import { itemsOf } from './items.ts'
@@ -72,26 +73,9 @@ export class Catalogue {
     const snapshot = emptySnapshot()
     for (const { identity, content, createdAt, generation } of this.#entries.values()) {
       const metadata: Metadata = { namespace: identity.namespace, name: identity.name, generation, createdAt }
-      switch (content.kind) {
-        case 'Secret':
-          snapshot.secrets.set(`${identity.namespace}/${identity.name}`, content.data)
-          break
-        case 'ApiKey':
-          snapshot.apiKeys.push({ kind: content.kind, metadata, spec: content.spec })
-          break
-        case 'Account':
-          snapshot.accounts.push({ kind: content.kind, metadata, spec: content.spec })
-          break
-        case 'Credit':
-          snapshot.credits.push({ kind: content.kind, metadata, spec: content.spec })
-          break
-        case 'Channel':
-          snapshot.channels.push({ kind: content.kind, metadata, spec: content.spec })
-          break
-        case 'ModelRoute':
-          snapshot.modelRoutes.push({ kind: content.kind, metadata, spec: content.spec })
-          break
-      }
+      if (content.kind === 'Secret')
+        snapshot.secrets.set(`${identity.namespace}/${identity.name}`, content.data)
+      else addTo(snapshot, { ...content, metadata })
     }
     snapshot.invalid = refused.flatMap((item) => this.#invalid(item))
     return snapshot
@@ -209,11 +193,7 @@ class Pass {
     return [...this.#refused].filter(([id]) => !this.entries.has(id)).map(([, refused]) => refused)
   }
 
-  #report(
-    document: SourceDocument,
-    subject: string | undefined,
-    faults: readonly { path: readonly (string | number)[]; message: string }[],
-  ): void {
+  #report(document: SourceDocument, subject: string | undefined, faults: readonly Fault[]): void {
     for (const { path, message } of faults)
       this.problems.push({ file: document.file, ...document.locate(path), subject, message })
   }

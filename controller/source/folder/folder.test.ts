@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Snapshot } from '../../snapshot.ts'
 import { listFolder } from './files.ts'
-import { createFolderSource, FolderMissing, type Source } from './folder.ts'
+import { FolderMissing, FolderSource } from './folder.ts'
 import type { Problem } from './problem.ts'
 import { DirectoryWatch } from './watch.ts'
 
@@ -13,7 +13,7 @@ const account = (name: string, spec = '{}') =>
 
 let root: string
 let dir: string
-let source: Source | undefined
+let source: FolderSource | undefined
 let seen: { names: string[]; problems: Problem[] }[]
 let logged: string[]
 
@@ -38,7 +38,7 @@ afterEach(async () => {
 async function start(path = dir, rereadMs = NEVER_MS): Promise<void> {
   const note = (_: object, message: string) => logged.push(message)
   const log = { info: note, warn: note, error: note }
-  source = createFolderSource({ dir: path, namespace: 'default', env: {}, log, rereadMs })
+  source = new FolderSource({ dir: path, namespace: 'default', env: {}, log, rereadMs })
   await source.start((snapshot: Snapshot, problems) => {
     seen.push({ names: snapshot.accounts.map(({ metadata }) => metadata.name).sort(), problems })
   })
@@ -48,7 +48,7 @@ async function accepts(names: string[]): Promise<void> {
   const note = () => {}
   const log = { info: note, warn: note, error: note }
   let failures = 1
-  source = createFolderSource({ dir, namespace: 'default', env: {}, log, rereadMs: 20 })
+  source = new FolderSource({ dir, namespace: 'default', env: {}, log, rereadMs: 20 })
   await source.start((snapshot) => {
     if (failures-- > 0) throw new Error('not taken')
     seen.push({ names: snapshot.accounts.map(({ metadata }) => metadata.name), problems: [] })

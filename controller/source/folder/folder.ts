@@ -19,25 +19,12 @@ interface FolderOptions {
   rereadMs?: number
 }
 
-export interface Source {
-  /**
-   * Calls `onSnapshot` once before it resolves, and again whenever the files change, with all current problems. Rejects
-   * with FolderMissing.
-   */
-  start(onSnapshot: (snapshot: Snapshot, problems: Problem[]) => void): Promise<void>
-  stop(): Promise<void>
-}
-
 /** The folder does not exist, is not a folder, or cannot be read. */
 export class FolderMissing extends Error {
   override name = 'FolderMissing'
 }
 
-export function createFolderSource(options: FolderOptions): Source {
-  return new FolderSource(options)
-}
-
-class FolderSource implements Source {
+export class FolderSource {
   readonly #options: FolderOptions
   readonly #catalogue: Catalogue
   readonly #watch: DirectoryWatch
@@ -58,6 +45,10 @@ class FolderSource implements Source {
     this.#watch = new DirectoryWatch(() => this.#read(), options.log)
   }
 
+  /**
+   * Calls `onSnapshot` once before it resolves, and again whenever the files change, with all current problems. Rejects
+   * with FolderMissing.
+   */
   async start(onSnapshot: (snapshot: Snapshot, problems: Problem[]) => void): Promise<void> {
     const { dir, rereadMs = 5000 } = this.#options
     await listFolder(dir).catch((error: unknown) => {

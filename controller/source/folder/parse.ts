@@ -2,14 +2,12 @@
 import { z } from 'zod'
 import { instant, objectName } from '../../../contract/api/fields.ts'
 import {
-  type AccountSpec,
   API_VERSION,
-  type ApiKeySpec,
-  type ChannelSpec,
-  type CreditSpec,
   GROUP,
+  KIND_NAMES,
   KINDS,
-  type ModelRouteSpec,
+  type KindName,
+  type Specs,
 } from '../../../contract/api/index.ts'
 import type { SecretData } from '../../snapshot.ts'
 import { explain, type Fault, typeName, unknownField, wantedText } from '../explain.ts'
@@ -20,11 +18,7 @@ import { substitute } from './substitute.ts'
 
 /** The content of a valid document, by kind. */
 export type Content =
-  | { kind: 'ApiKey'; spec: ApiKeySpec }
-  | { kind: 'Account'; spec: AccountSpec }
-  | { kind: 'Credit'; spec: CreditSpec }
-  | { kind: 'Channel'; spec: ChannelSpec }
-  | { kind: 'ModelRoute'; spec: ModelRouteSpec }
+  | { [Name in KindName]: { kind: Name; spec: Specs[Name] } }[KindName]
   | { kind: 'Secret'; data: SecretData }
 
 export interface Identity {
@@ -78,7 +72,7 @@ const metadataSchema = z.strictObject({
 })
 const mapping = z.record(text, z.unknown())
 
-const kindNames = [...Object.keys(KINDS), 'Secret']
+const kindNames = [...KIND_NAMES, 'Secret']
 
 /** True for `List`, as kubectl prints several resources, and for lists of one kind, such as `AccountList`. */
 export function isListKind(kind: unknown): boolean {

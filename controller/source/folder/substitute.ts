@@ -1,6 +1,7 @@
 /** `${NAME}` and `${NAME:-default}` in the few fields of resources in a folder that may use the environment. */
 
-type Substituted = { ok: true; text: string } | { ok: false; message: string }
+/** `message` follows the name of the field. */
+export type Substituted = { ok: true; text: string } | { ok: false; message: string }
 
 const PLACEHOLDER = /\$\$\{|\$\{([^}]*)\}?/g
 const REFERENCE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}$/

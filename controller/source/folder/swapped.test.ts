@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Snapshot } from '../../snapshot.ts'
-import { createFolderSource, type Source } from './folder.ts'
+import { FolderSource } from './folder.ts'
 
 let beforeRead: (path: string) => Promise<void> = async () => {}
 vi.mock('./files.ts', async (original) => {
@@ -19,14 +19,14 @@ vi.mock('./files.ts', async (original) => {
 })
 
 let root: string
-let source: Source
+let source: FolderSource
 let snapshots: Snapshot[]
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'sluice-swapped-'))
   snapshots = []
   await fill('folder')
-  source = createFolderSource({
+  source = new FolderSource({
     dir: join(root, 'folder'),
     namespace: 'default',
     env: {},

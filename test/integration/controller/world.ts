@@ -1,6 +1,6 @@
 /** A controller with a real API server, in its own namespace, and proxies that only follow publications. */
 import { z } from 'zod'
-import { type ClusterController, startClusterController } from '../../../controller/cluster.ts'
+import { ClusterController } from '../../../controller/cluster.ts'
 import { connectKube } from '../../../controller/kube/client.ts'
 import { type KubeClient, KubeError } from '../../../controller/kube/types.ts'
 import type { Store } from '../../../store/contract.ts'
@@ -134,7 +134,7 @@ export async function createWorld(): Promise<World> {
         const error = 'err' in fields ? ` (${fields.err})` : ''
         logged.push(`${message}${error}`)
       }
-      const controller = startClusterController({
+      const controller = new ClusterController({
         store,
         kube,
         env: {
@@ -147,6 +147,7 @@ export async function createWorld(): Promise<World> {
         instance,
         log: { info: note, warn: note, error: note },
       })
+      controller.start()
       ends.push(() => controller.stop())
       return Object.assign(controller, { logged })
     },

@@ -87,8 +87,8 @@ export const OUTBOUND_WAYS: Mutant[] = [
   ),
   // The controller neither reads the Secret of a certificate nor notices its renewal.
   ...faults('controller/source/cluster/references.ts', 'controller/source/cluster/references.test.ts', [
-    '[spec.tls?.caRef, spec.tls?.clientCertificateRef]',
-    '[spec.tls?.caRef]',
+    'spec.tls?.caRef, spec.tls?.clientCertificateRef]',
+    'spec.tls?.caRef]',
   ]),
   // A proxy of another kind in the environment prevents the start.
   ...faults('contract/env.ts', 'contract/env.test.ts', [

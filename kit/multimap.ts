@@ -6,6 +6,11 @@ export class Multimap<K, V> {
     return this.#sets.get(key) ?? NONE
   }
 
+  /** The keys that have values. */
+  keys(): Iterable<K> {
+    return this.#sets.keys()
+  }
+
   add(key: K, value: V): void {
     const found = this.#sets.get(key)
     if (found === undefined) this.#sets.set(key, new Set([value]))
