@@ -57,6 +57,16 @@ test('a body has its content type', async () => {
   expect(api.requests[0]?.headers['content-type']).toBe(contentType)
 })
 
+test('a request for a service behind the server has further headers, beside the credentials', async () => {
+  api.put('a', 'x')
+  const headers = { 'x-sluice-admin-token': 'of the service', authorization: 'Bearer of the service' }
+  await connected().request({ path: THINGS, headers })
+  expect(api.requests[0]?.headers).toMatchObject({
+    'x-sluice-admin-token': 'of the service',
+    authorization: 'Bearer token-of-the-test',
+  })
+})
+
 test('requests share few connections', async () => {
   const ports = new Set<number | undefined>()
   const client = connected()

@@ -106,6 +106,7 @@ class HttpKubeClient implements KubeClient {
       const answer = await request(`${this.#credentials.server}${path}`, {
         method,
         headers: {
+          ...call.headers,
           ...headers,
           accept: 'application/json',
           'user-agent': 'sluice',
