@@ -9,7 +9,7 @@ import type { Limits } from '../pipeline/limits.ts'
 import type { Ports } from '../pipeline/ports.ts'
 import { Shutdown } from '../pipeline/request/shutdown.ts'
 import { createRelay } from '../relay/relay.ts'
-import { type AppEvents, breakOff, createApp, refuse } from '../server/app.ts'
+import { breakOff, createApp, refuse } from '../server/app.ts'
 import { drain } from '../server/drain.ts'
 import { createHttpServer } from '../server/http-server.ts'
 import { listen, portOf } from '../server/listen.ts'
@@ -70,22 +70,21 @@ export function openEdge(options: EdgeOptions): Edge {
   const ports = { ...options.ports, bodies }
   const overload = new Overload(loadLimitsOf(env))
   const shutdown = new Shutdown()
-  const events: AppEvents = {
-    unexpected: (error, requestId) => log.error({ err: error, requestId }, 'unexpected error'),
-  }
+  const unexpected = (error: unknown, requestId: string) =>
+    log.error({ err: error, requestId }, 'unexpected error')
   let draining = false
   /** Servers of this process, which the relay must not call. */
   const servers: Server[] = []
   const relay = createRelay(relaySettingsOf(env, () => new Set(servers.map(portOf))))
   const sockets = new Sockets({
-    ...socketCalls({ ports, overload, shutdown, events }),
+    ...socketCalls({ ports, overload, shutdown, unexpected }),
     limits: socketLimitsOf(env),
     pool: new MemoryPool(env.SLUICE_SOCKET_MEMORY_BYTES),
     now,
   })
-  const upgrades = createUpgrades({ ports, overload, sockets, draining: () => draining, events })
+  const upgrades = createUpgrades({ ports, overload, sockets, draining: () => draining, unexpected })
   const api = createHttpServer(httpLimitsOf(env), {
-    handle: createApp({ ports, relay, overload, shutdown, upgrades, events }),
+    handle: createApp({ ports, relay, overload, shutdown, upgrades, unexpected }),
     refuse: (req, res, error) => refuse(ports.journal, req, res, error),
     breakOff,
     upgrades,

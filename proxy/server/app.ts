@@ -24,11 +24,6 @@ import { UPGRADE_HEADERS, type Upgrades } from './upgrade.ts'
 /** Served at this path only, without a slash at the end. */
 const RELAY_PATH = /^\/api\/proxy$/
 
-export interface AppEvents {
-  /** A fault of the gateway. `error` may be logged; the client must not see it. */
-  unexpected(error: unknown, requestId: string): void
-}
-
 /** The request id of an answer; the first call makes it. */
 function requestIdOf(res: ServerResponse): string {
   const known = res.getHeader('x-request-id')
@@ -45,11 +40,12 @@ export interface AppParts {
   overload: Overload
   shutdown: Shutdown
   upgrades: Pick<Upgrades, 'refusal'>
-  events: AppEvents
+  /** Reports a fault of the gateway. `error` may be logged; the client must not see it. */
+  unexpected(error: unknown, requestId: string): void
 }
 
 export function createApp(parts: AppParts): Express {
-  const { ports, relay, upgrades, events } = parts
+  const { ports, relay, upgrades } = parts
   const { bodies, journal } = ports
   const app = express()
   app.disable('x-powered-by')
@@ -118,7 +114,7 @@ export function createApp(parts: AppParts): Express {
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
     const requestId = requestIdOf(res)
     const known = toGatewayError(error)
-    if (known.code === 'internal_error') events.unexpected(known.cause, requestId)
+    if (known.code === 'internal_error') parts.unexpected(known.cause, requestId)
     // A served request has been logged already; this one was refused before.
     if (res.locals.served === true) sendError(req, res, known, requestId)
     else refuse(journal, req, res, known)

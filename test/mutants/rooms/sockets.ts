@@ -154,7 +154,7 @@ export const SOCKETS: Mutant[] = [
     UPGRADE,
     // A socket opens without a key or at a stopping proxy, and its calls are not counted.
     ['await admit(admission, arrived)', '{ caller: { hash: admit.name, key: {} }, record: arrived.record }'],
-    ['    const load = loadProblem(parts)\n', '    const load = loadOf(parts.overload)\n'],
+    ['    const load = loadProblem(parts)\n', '    const load = parts.overload.problem()\n'],
     ['leave = overload.enter(() => addressOf(ports.admission, call.req))', 'leave = () => undefined'],
     // Agents do not learn that they must fall back to HTTP.
     [
