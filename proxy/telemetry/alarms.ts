@@ -19,7 +19,7 @@ export class StoreAlarms {
 
   /** Table, records or heartbeat could not be read or written. */
   tableFailed(error: unknown): void {
-    this.#metrics.tableFailed()
+    this.#metrics.tableFailures.inc()
     if (!this.#mayLog('table')) return
     const fields = error instanceof StoreUnavailable ? { reason: error.message } : { err: error }
     this.#log.warn(fields, 'the store could not be read; what was last known stays in force')
@@ -27,7 +27,7 @@ export class StoreAlarms {
 
   /** A stored table or record cannot be used. */
   unreadable(kind: string, error: Error): void {
-    this.#metrics.unreadable(kind)
+    this.#metrics.unreadable.inc({ kind })
     if (this.#mayLog(`unreadable ${kind}`))
       this.#log.error(
         { kind, reason: error.message },
@@ -37,7 +37,7 @@ export class StoreAlarms {
 
   /** An answer could not be stored, so later requests cannot continue it. */
   stateFailed(error: unknown): void {
-    this.#metrics.stateFailed()
+    this.#metrics.stateFailures.inc()
     if (!this.#mayLog('state')) return
     if (error instanceof StoreUnavailable)
       this.#log.warn(
@@ -53,7 +53,7 @@ export class StoreAlarms {
 
   /** A hold could not be renewed or settled for now. */
   ledgerFailed(operation: string, error: unknown): void {
-    this.#metrics.ledgerFailed(operation)
+    this.#metrics.ledgerFailures.inc({ operation })
     if (!this.#mayLog(`ledger ${operation}`)) return
     if (error instanceof StoreUnavailable)
       this.#log.warn({ reason: error.message, operation }, 'the ledger is away; settles wait')
@@ -66,7 +66,7 @@ export class StoreAlarms {
       this.#log.info({ account }, 'the ledger knows the account again; its settles are posted')
       return
     }
-    this.#metrics.ledgerFailed('settle')
+    this.#metrics.ledgerFailures.inc({ operation: 'settle' })
     this.#log.error(
       { account },
       'the ledger does not know this account; its settles wait until it is restored',
@@ -75,7 +75,7 @@ export class StoreAlarms {
 
   /** One line for each cost that will never be charged, so that an operator can charge it by hand. */
   settleDead(account: string, requestId: string, amount: Nanos, reason: string): void {
-    this.#metrics.settleDead(reason)
+    this.#metrics.deadSettles.inc({ reason })
     this.#log.error(
       { kind: 'dead_settle', account, requestId, amount: formatDollars(amount), reason },
       'a cost was not charged',

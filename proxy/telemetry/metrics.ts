@@ -84,40 +84,40 @@ export class ProxyMetrics {
     labelNames: ['channel', 'class'],
     registers: [this.registry],
   })
-  readonly #ledgerFailures = new Counter({
+  readonly ledgerFailures = new Counter({
     name: 'sluice_ledger_failures_total',
     help: 'Ledger operations that failed or timed out in the store.',
     labelNames: ['operation'],
     registers: [this.registry],
   })
-  readonly #tableFailures = new Counter({
+  readonly tableFailures = new Counter({
     name: 'sluice_table_read_failures_total',
     help: 'Reads of table or records that failed; the last good ones stay in force.',
     registers: [this.registry],
   })
-  readonly #unreadable = new Counter({
+  readonly unreadable = new Counter({
     name: 'sluice_records_unreadable_total',
     help: 'Stored tables and records that did not open or parse, or were too old; the last good ones stay in force.',
     labelNames: ['kind'],
     registers: [this.registry],
   })
-  readonly #deadSettles = new Counter({
+  readonly deadSettles = new Counter({
     name: 'sluice_settles_dead_lettered_total',
     help: 'Costs that will never be charged; the program log has a line for each.',
     labelNames: ['reason'],
     registers: [this.registry],
   })
-  readonly #stateFailures = new Counter({
+  readonly stateFailures = new Counter({
     name: 'sluice_conversations_not_stored_total',
     help: 'Answers that could not be stored, so that later requests cannot continue them by id.',
     registers: [this.registry],
   })
-  readonly #droppedLines = new Counter({
+  readonly droppedLines = new Counter({
     name: 'sluice_request_log_dropped_total',
     help: 'Lines of the request log that are missing in the store; standard output has them.',
     registers: [this.registry],
   })
-  readonly #swaps = new Counter({
+  readonly swaps = new Counter({
     name: 'sluice_table_swaps_total',
     help: 'Tables that were put in force.',
     registers: [this.registry],
@@ -126,7 +126,7 @@ export class ProxyMetrics {
   /** `recordKinds`: kinds of stored records; each is a series from the start. */
   constructor(recordKinds: readonly string[]) {
     addProcessMetrics(this.registry)
-    for (const kind of recordKinds) this.#unreadable.inc({ kind }, 0)
+    for (const kind of recordKinds) this.unreadable.inc({ kind }, 0)
   }
 
   /** Adds the gauges of the parts of a proxy. To be called once. */
@@ -191,34 +191,6 @@ export class ProxyMetrics {
 
   attempt(channel: string, outcome: string): void {
     this.#attempts.inc({ channel, class: outcome })
-  }
-
-  ledgerFailed(operation: string): void {
-    this.#ledgerFailures.inc({ operation })
-  }
-
-  tableFailed(): void {
-    this.#tableFailures.inc()
-  }
-
-  unreadable(kind: string): void {
-    this.#unreadable.inc({ kind })
-  }
-
-  settleDead(reason: string): void {
-    this.#deadSettles.inc({ reason })
-  }
-
-  stateFailed(): void {
-    this.#stateFailures.inc()
-  }
-
-  logLineDropped(): void {
-    this.#droppedLines.inc()
-  }
-
-  tableSwapped(): void {
-    this.#swaps.inc()
   }
 
   #histogram<L extends string>(name: string, help: string, buckets: number[], labelNames: L[]): Histogram<L> {
