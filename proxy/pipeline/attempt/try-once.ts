@@ -174,7 +174,7 @@ function answerOf(lane: Lane, body: Buffer, asStream: boolean, mask: Mask): Read
 
 /** Reads an error answer. If its body cannot be read, the status alone decides. */
 async function readRefusal(
-  { notes }: RequestContext,
+  { reports: { log } }: RequestContext,
   { request }: AttemptJob,
   { channel }: PlannedTarget,
   response: UpstreamResponse,
@@ -184,5 +184,5 @@ async function readRefusal(
   const body = await response.readAll(MAX_ERROR_BYTES).catch(() => Buffer.alloc(0))
   clearTimeout(slow)
   const failure = readError(response.status, response.headers, body, request)
-  return { failure, quote: notes.quoted(response.headers, body, secretsOf(channel)) }
+  return { failure, quote: log.errorAnswer(response.headers, body, secretsOf(channel)) }
 }
