@@ -15,9 +15,9 @@ const MAX_REPLAY_AGE_MS = 600_000
 const MAX_REPLAYED = 50_000
 
 /** Why a cost stays uncharged: no room to wait, unknown whether it was charged, or the process ends. */
-export type DeadReason = 'overflow' | 'CONFLICT' | 'STALE' | 'failed' | 'stopped'
+type DeadReason = 'overflow' | 'CONFLICT' | 'STALE' | 'failed' | 'stopped'
 
-interface SettleEvents {
+export interface SettleEvents {
   /** A settle was not carried out and waits, or was refused. */
   failed(error: unknown): void
   /** The ledger does not know this account, so its settles wait; or it knows the account again. Once for each change. */

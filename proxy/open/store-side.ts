@@ -50,7 +50,7 @@ export function openStoreSide(options: StoreSideOptions): StoreSide {
   const holds = new Holds(store.ledger, {
     failed: (operation, error) => alarms.ledgerFailed(operation, error),
     accountMissing: (account, missing) => alarms.accountMissing(account, missing),
-    dead: (account, id, amount, reason) => alarms.settleDead(account, id, amount, reason),
+    dead: (settle, reason) => alarms.settleDead(settle, reason),
   })
   const unwatch = store.onRestored(() => {
     follower.readAgain()

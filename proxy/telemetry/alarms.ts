@@ -1,7 +1,8 @@
 /** Reports trouble with the store: all of it in the metrics, and in the program log at a bounded rate. */
 import type { Log } from '../../contract/log.ts'
-import { formatDollars, type Nanos } from '../../contract/money.ts'
+import { formatDollars } from '../../contract/money.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
+import type { Settle } from '../../store/ledger/contract.ts'
 import type { ProxyMetrics } from './metrics.ts'
 
 /** Each kind of trouble is logged this often at most. */
@@ -74,10 +75,10 @@ export class StoreAlarms {
   }
 
   /** One line for each cost that will never be charged, so that an operator can charge it by hand. */
-  settleDead(account: string, requestId: string, amount: Nanos, reason: string): void {
+  settleDead({ account, id: requestId, actual }: Settle, reason: string): void {
     this.#metrics.deadSettles.inc({ reason })
     this.#log.error(
-      { kind: 'dead_settle', account, requestId, amount: formatDollars(amount), reason },
+      { kind: 'dead_settle', account, requestId, amount: formatDollars(actual), reason },
       'a cost was not charged',
     )
   }
