@@ -86,12 +86,9 @@ export class Connection {
     this.#req = req
     this.#parts = parts
     this.#openedAt = parts.now()
-    this.#memory = new SocketMemory(
-      { maxAnswers: limits.maxAnswers, maxBytes: limits.maxAnswerBytes },
-      parts.pool,
-    )
+    this.#memory = new SocketMemory(limits, parts.pool)
     this.#outbox = new Outbox(ws, limits, { changed: () => this.#balance(), overrun: () => this.#cutOff() })
-    this.#streams = new Streams({ ...limits, maxBytes: limits.maxMessageBytes }, (job) => this.#run(job))
+    this.#streams = new Streams(limits, (job) => this.#run(job))
     ws.on('message', (data, isBinary) => this.#take(data, isBinary))
     // A message broke the protocol: ws drops it and closes with the matching code.
     ws.on('error', () => this.#intake.end())

@@ -5,11 +5,9 @@
 import { BytePool, type Holder } from '../../kit/byte-pool.ts'
 import type { ConnectionMemory } from '../pipeline/call.ts'
 import type { StreamName } from './frames.ts'
+import type { SocketLimits } from './limits.ts'
 
-export interface MemoryLimits {
-  maxAnswers: number
-  maxBytes: number
-}
+export type MemoryLimits = Pick<SocketLimits, 'maxAnswers' | 'maxAnswerBytes'>
 
 /** Bounds the memory of all connections of a process: the largest gives way. */
 export class MemoryPool extends BytePool<SocketMemory> {}
@@ -101,8 +99,8 @@ export class SocketMemory implements Holder {
     if (known !== undefined) this.#forget(id, known)
     this.#answers.set(id, { stream, exchange })
     this.#latest.set(stream, id)
-    const { maxAnswers, maxBytes } = this.#limits
-    while (this.#answers.size > maxAnswers || this.#bytes > maxBytes) this.giveWay()
+    const { maxAnswers, maxAnswerBytes } = this.#limits
+    while (this.#answers.size > maxAnswers || this.#bytes > maxAnswerBytes) this.giveWay()
     this.#pool.shrink()
   }
 
