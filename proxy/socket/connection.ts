@@ -153,8 +153,7 @@ export class Connection {
       this.#close(UNSUPPORTED_DATA, 'Messages are JSON texts.')
       return
     }
-    const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys, maxJsonValues: maxValues } = this.#parts.limits
-    const frame = readFrame(data, { maxDepth, maxKeys, maxValues })
+    const frame = readFrame(data, this.#parts.limits.json)
     if (frame.kind === 'create') this.#create(frame)
     else if (frame.kind === 'refused') this.#refuse(frame.error, frame.stream)
     else if (frame.kind === 'steer')

@@ -3,7 +3,6 @@ import { keyHash } from '../../../contract/ids.ts'
 import type { Caller } from '../../auth/authenticate.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
 import type { Call } from '../call.ts'
-import { jsonLimitsOf } from '../limits.ts'
 import type { AdmittedContext } from '../request/context.ts'
 import type { BodyIntake } from './intake.ts'
 import { openUpload, type Upload } from './upload.ts'
@@ -24,7 +23,7 @@ export async function readRequest(
   const body = await ctx.stage('body', () => call.read())
   const read = Buffer.isBuffer(body)
     ? { request: await parse(bodies, ctx, call, body) }
-    : openUpload(call.endpoint.api, body, ctx.control, bodies.limits.form)
+    : openUpload(call.endpoint.api, body, ctx.control, bodies.limits.json.form)
   ctx.record.model = loggedModel(read.request.head.model, ctx.caller)
   ctx.record.stream = read.request.head.stream
   return read
@@ -36,7 +35,7 @@ function parse(
   { endpoint: { api }, generate }: Call,
   body: Buffer,
 ): Promise<ParsedRequest> {
-  const bounds = { ...jsonLimitsOf(limits), mayBeEmpty: generate === false }
+  const bounds = { ...limits.json, mayBeEmpty: generate === false }
   return ctx.stage('parse', () =>
     turns.take(ctx.caller.hash, body.length, ctx.cancel, () =>
       api.parseRequest(body, bounds, ctx.req.headers, ctx.req.url),

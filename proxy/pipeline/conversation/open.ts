@@ -11,7 +11,6 @@ import type { Lanes, ReadyLanes } from '../../dialects/core/lanes/index.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Call } from '../call.ts'
-import { jsonLimitsOf } from '../limits.ts'
 import type { AdmittedContext } from '../request/context.ts'
 import type { PlannedTarget } from '../route.ts'
 import type { Conversations } from './conversations.ts'
@@ -96,7 +95,7 @@ async function continued(
       const history = await previous.history()
       if (history === undefined) throw notFound(previous.id)
       checkSize(history, request, conversations.requests.maxBodyBytes)
-      return chains.expand(request, history, { ...jsonLimitsOf(conversations.requests), mayBeEmpty })
+      return chains.expand(request, history, { ...conversations.requests.json, mayBeEmpty })
     })()
     return expansion
   }

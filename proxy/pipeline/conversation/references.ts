@@ -4,7 +4,6 @@ import type { ChainPosition, Chains } from '../../dialects/core/chains.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
-import { jsonLimitsOf } from '../limits.ts'
 import type { Conversations } from './conversations.ts'
 import { type KeptConversations, READ_MS, unlessUnavailable } from './previous.ts'
 import { readExchange } from './stored-exchange.ts'
@@ -46,7 +45,7 @@ export async function resolveItemReferences(
     for (const [item, text] of chains.itemsOf(response)) if (named.has(item)) items.set(item, text)
   if (items.size === 0) return request
   checkSize(references, items, request, requests.maxBodyBytes)
-  return chains.resolve(request, items, jsonLimitsOf(requests))
+  return chains.resolve(request, items, requests.json)
 }
 
 /** The responses with these ids that are the owner's and still there, JSON texts. */
