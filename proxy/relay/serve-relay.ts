@@ -125,11 +125,9 @@ async function call(
     const socket = await connectTo(target, { ...relay, isAllowed }, cancel)
     if (counts !== undefined) counts.sent = request.body.length
     const headers = upstreamHeaders(target.url, key, request)
-    await exchange({ socket, url: target.url, headers, body: request.body }, res, cancel, {
-      received(bytes) {
-        ctx.firstByte()
-        if (counts !== undefined) counts.received += bytes
-      },
+    await exchange({ socket, url: target.url, headers, body: request.body }, res, cancel, (bytes) => {
+      ctx.firstByte()
+      if (counts !== undefined) counts.received += bytes
     })
   } catch (error) {
     // A cancelled call failed because of the cancellation.
