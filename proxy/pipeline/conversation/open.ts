@@ -63,17 +63,13 @@ export async function openConversation(
   const previous =
     chains === undefined || position?.previous === undefined
       ? undefined
-      : await findPrevious(
-          { kept: conversations, memory: call.memory, time, chains },
-          owner,
-          position.previous,
-        )
+      : await findPrevious({ conversations, memory: call.memory, time, chains }, owner, position.previous)
   const preferred = await preferences(opening, position, previous)
   const session = sessionFor(opening)
   const watch = new AnswerWatch(
     conversations,
     { owner, session, affinityTtlMs: routed.route.affinity.ttlMs, several: routed.targets.length > 1 },
-    chains && position && { call, chains, position, previous, request },
+    chains && position && { memory: call.memory, chains, position, previous, request },
   )
   if (chains === undefined || previous === undefined) {
     return { request, lanes: lanesFor(opening, request), preferred, watch }

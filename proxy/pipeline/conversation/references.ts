@@ -11,12 +11,6 @@ import { readExchange } from './stored-exchange.ts'
 /** Answers that one request may name items of. */
 const MAX_ANSWERS = 64
 
-interface Known {
-  kept: KeptConversations
-  time: StoreTime
-  owner: string
-}
-
 /** Finds the items of one request. */
 interface References {
   conversations: Pick<Conversations, 'state' | 'limits' | 'requests'>
@@ -38,7 +32,7 @@ export async function resolveItemReferences(
   const ids = new Set(references.flatMap((reference) => chains.responseOf(reference) ?? []))
   if (ids.size === 0) return request
   const { requests } = conversations
-  const answers = await answersOf({ kept: conversations, time, owner }, [...ids].slice(0, MAX_ANSWERS))
+  const answers = await answersOf(conversations, time, owner, [...ids].slice(0, MAX_ANSWERS))
   const named = new Set(references)
   const items = new Map<string, string>()
   for (const response of answers)
@@ -49,9 +43,12 @@ export async function resolveItemReferences(
 }
 
 /** The responses with these ids that are the owner's and still there, JSON texts. */
-async function answersOf({ kept, time, owner }: Known, ids: string[]): Promise<string[]> {
-  const { state, limits } = kept
-  const { ttlMs } = limits
+async function answersOf(
+  { state, limits: { ttlMs } }: KeptConversations,
+  time: StoreTime,
+  owner: string,
+  ids: string[],
+): Promise<string[]> {
   const bindings = await unlessUnavailable(
     time.spend(() => Promise.all(ids.map((id) => state.response(owner, id).catch(goneIfUnreadable)))),
   )
