@@ -112,16 +112,8 @@ export class Settles {
     try {
       const reply = await this.#ledger.settle(command)
       this.#tellMissing(command.account, reply === 'NOACCT')
-      switch (reply) {
-        case 'CONFLICT':
-        case 'STALE':
-          this.#events.dead(command, reply)
-          break
-        case 'NOACCT':
-          break
-        default:
-          this.#remember(command)
-      }
+      if (reply === 'CONFLICT' || reply === 'STALE') this.#events.dead(command, reply)
+      else if (reply !== 'NOACCT') this.#remember(command)
       return reply
     } catch (error) {
       this.#events.failed(error)
