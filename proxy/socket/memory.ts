@@ -36,17 +36,13 @@ export class SocketMemory implements Holder {
   readonly #answers = new Map<string, Answer>()
   /** The newest answer of each stream. */
   readonly #latest = new Map<StreamName, string>()
-  #bytes = 0
+  bytes = 0
   #closed = false
 
   constructor(limits: MemoryLimits, pool: MemoryPool) {
     this.#limits = limits
     this.#pool = pool
     pool.add(this)
-  }
-
-  get bytes(): number {
-    return this.#bytes
   }
 
   get answers(): number {
@@ -100,7 +96,7 @@ export class SocketMemory implements Holder {
     this.#answers.set(id, { stream, exchange })
     this.#latest.set(stream, id)
     const { maxAnswers, maxAnswerBytes } = this.#limits
-    while (this.#answers.size > maxAnswers || this.#bytes > maxAnswerBytes) this.giveWay()
+    while (this.#answers.size > maxAnswers || this.bytes > maxAnswerBytes) this.giveWay()
     this.#pool.shrink()
   }
 
@@ -121,7 +117,7 @@ export class SocketMemory implements Holder {
   }
 
   #count(bytes: number): void {
-    this.#bytes += bytes
+    this.bytes += bytes
     this.#pool.count(bytes)
   }
 }
