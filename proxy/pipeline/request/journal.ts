@@ -1,5 +1,4 @@
 /** The life of a request, written once: its start, its work, its end in log and metrics. */
-import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../../errors.ts'
 import type { ProxyMetrics, RequestFacts } from '../../telemetry/metrics.ts'
 import { mask, type RequestLog, type RequestRecord } from '../../telemetry/request-log.ts'
@@ -12,10 +11,7 @@ const CLIENT_CLOSED = 499
 const MAX_PARAM = 200
 
 /** A request that is refused before any stage runs. */
-interface Refused {
-  endpoint: string
-  requestId: string
-  req: IncomingMessage
+interface Refused extends Pick<Arrival, 'endpoint' | 'requestId' | 'req'> {
   /** Known fields of the caller. */
   known?: Partial<RequestRecord>
 }
