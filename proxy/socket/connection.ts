@@ -117,13 +117,7 @@ export class Connection {
       },
       Math.min(limits.maxAgeMs, MAX_TIMER_MS),
     ).unref()
-    this.#stopHeartbeat = startHeartbeat(ws, {
-      pingMs: limits.pingMs,
-      pongMs: limits.pongMs,
-      bytesRead: () => socket.bytesRead,
-      isPaused: () => ws.isPaused,
-      dead: () => ws.terminate(),
-    })
+    this.#stopHeartbeat = startHeartbeat(ws, socket, limits)
     parts.revoked.addEventListener('abort', () => this.#revoke())
   }
 

@@ -112,7 +112,10 @@ export const SOCKETS: Mutant[] = [
     '(unread - this.#control > UNCOUNTED_BYTES ? unread : 0)',
   ]),
   // Connections of vanished clients stay open.
-  ...faults('proxy/socket/heartbeat.ts', ENDS, ['if (!isPaused() && bytesRead() === received) dead()', '']),
+  ...faults('proxy/socket/heartbeat.ts', ENDS, [
+    'if (!ws.isPaused && socket.bytesRead === received) ws.terminate()',
+    '',
+  ]),
   // A message may take forever, and a client may leave its answer unread.
   ...faults('proxy/socket/intake.ts', 'proxy/socket/intake.test.ts', ['      else onTimeout()\n', '']),
   ...faults('proxy/socket/stall.ts', 'proxy/socket/stall.test.ts', ['++still > LOOKS', '++still > 1_000']),
