@@ -16,15 +16,12 @@ export interface RelaySettings extends Omit<AddressRules, 'mode'>, RateLimits {
   proxy: string | undefined
 }
 
-export interface Relay {
+export interface Relay extends Pick<RelaySettings, 'requireApiKey' | 'connectMs' | 'totalMs'> {
   /** Undefined: the relay is switched off. */
   policy: Pick<AddressPolicy, 'target' | 'isAllowed'> | undefined
   rates: RelayRates
   /** Separate from other requests, so that callers without a key cannot use up the memory of those with one. */
   bodyMemory: BodyMemory
-  requireApiKey: boolean
-  connectMs: number
-  totalMs: number
   proxy: HttpProxy | undefined
 }
 
