@@ -21,6 +21,9 @@ interface DeliverJob extends AttemptJob {
   bill: Bill | undefined
 }
 
+type Answered = Extract<Committed, { kind: 'answer' }>
+type Streaming = Extract<Committed, { kind: 'stream' }>
+
 const NOTHING: Delivered = { deltas: 0, bytes: 0 }
 
 /** Notes in the context how the request ended. Returns the cost; undefined when no upstream had accepted the request.
@@ -72,7 +75,7 @@ export async function deliver(
 async function whole(
   { record }: RequestContext,
   job: DeliverJob,
-  { target, answer }: Extract<Committed, { kind: 'answer' }>,
+  { target, answer }: Answered,
   { to, client }: { to: ClientSide; client: ClientStream | undefined },
 ): Promise<Charged> {
   const { body, usage, tier, delivered } = answer
@@ -89,10 +92,7 @@ async function streamed(
   { health }: Upstreams,
   ctx: RequestContext,
   job: DeliverJob,
-  {
-    committed,
-    client,
-  }: { committed: Extract<Committed, { kind: 'stream' }>; client: ClientStream | undefined },
+  { committed, client }: { committed: Streaming; client: ClientStream | undefined },
 ): Promise<Charged> {
   if (client === undefined) throw new Error('a stream was committed for a request without a stream')
   const { target, place } = committed
