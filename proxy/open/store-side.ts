@@ -1,13 +1,12 @@
 /** Everything that follows the store: table and records, revoked keys, holds. */
 import { EventEmitter } from 'node:events'
 import type { Environment } from '../../contract/env.ts'
-import type { Store } from '../../store/contract.ts'
+import type { ChannelTrouble, Store } from '../../store/contract.ts'
 import { Holds } from '../ledger/holds.ts'
 import { Revocation } from '../pipeline/admission/revocation.ts'
 import { type FollowerEvents, TableFollower } from '../table/follower.ts'
 import type { StoreAlarms } from '../telemetry/alarms.ts'
 import type { ProxyGauges } from '../telemetry/metrics.ts'
-import type { Troubles } from '../upstream/troubles.ts'
 
 interface StoreSideOptions {
   store: Store
@@ -15,7 +14,7 @@ interface StoreSideOptions {
   /** Name of this process, unique among the proxies of a store. */
   instance: string
   alarms: StoreAlarms
-  troubles: Troubles
+  troubles: () => readonly ChannelTrouble[]
   swapped: FollowerEvents['swapped']
 }
 
@@ -36,7 +35,7 @@ export function openStoreSide(options: StoreSideOptions): StoreSide {
   const changes = new EventEmitter<{ keys: Parameters<FollowerEvents['keysChanged']> }>()
   const follower = new TableFollower(
     store.config,
-    { proxy: instance, keyMaxAgeMs: env.SLUICE_KEY_MAX_AGE, troubles: () => troubles.read() },
+    { proxy: instance, keyMaxAgeMs: env.SLUICE_KEY_MAX_AGE, troubles },
     {
       swapped,
       keysChanged: (hashes) => void changes.emit('keys', hashes),

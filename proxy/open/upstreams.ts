@@ -1,6 +1,7 @@
 /** Access to upstreams: their connections, their health, the budget for retries. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Environment } from '../../contract/env.ts'
+import type { ChannelTrouble } from '../../store/contract.ts'
 import { Dispatchers } from '../outbound/dispatchers.ts'
 import { readOutbound } from '../outbound/settings.ts'
 import type { Upstreams } from '../pipeline/attempt/job.ts'
@@ -9,12 +10,12 @@ import type { RoutingTable } from '../table/routing.ts'
 import type { ProxyGauges } from '../telemetry/metrics.ts'
 import { ChannelHealth } from '../upstream/health.ts'
 import { RetryBudget } from '../upstream/retry-budget.ts'
-import { Troubles } from '../upstream/troubles.ts'
+import { troublesOf } from '../upstream/troubles.ts'
 
 interface OpenUpstreams {
   upstreams: Upstreams
   /** Reported with each heartbeat. */
-  troubles: Troubles
+  troubles(): ChannelTrouble[]
   gauges: Pick<ProxyGauges, 'ejected'>
   /** Forgets removed channels, and the failures of changed ones. */
   tableSwapped(table: RoutingTable, before: RoutingTable): void
@@ -27,7 +28,7 @@ export function openUpstreams(env: Environment, limits: Limits): OpenUpstreams {
   const dispatchers = new Dispatchers(readOutbound(env))
   return {
     upstreams: { dispatchers, health, retryBudget: new RetryBudget(now), limits },
-    troubles: new Troubles(() => health.snapshot(), Date.now),
+    troubles: troublesOf(() => health.snapshot(), Date.now),
     gauges: {
       ejected: () => health.snapshot().flatMap((state) => (state.ejected ? [state.channel] : [])),
     },
