@@ -20,7 +20,7 @@ import { bodyMemoryOf, httpLimitsOf, loadLimitsOf, relaySettingsOf, socketLimits
 import { MemoryPool } from '../socket/memory.ts'
 import { Sockets } from '../socket/sockets.ts'
 import type { TableFollower } from '../table/follower.ts'
-import type { ProxyGauges, ProxyMetrics } from '../telemetry/metrics.ts'
+import type { ProxyMetrics } from '../telemetry/metrics.ts'
 
 /** The state of a proxy on `/status` of the admin port. */
 export interface ProxyStatus {
@@ -49,17 +49,7 @@ interface EdgeOptions {
   pages: Record<string, AdminPage>
 }
 
-interface Edge {
-  gauges: Pick<ProxyGauges, 'inFlight' | 'sockets' | 'relayed' | 'bodyMemory'>
-  status(): ProxyStatus
-  /** Opens both ports. Rejects with the listen error, whose `port` is the one that was taken. */
-  listen(hosts: readonly string[]): Promise<{ port: number; adminPort: number }>
-  /** Takes no new connections, lets requests in flight finish for at most `graceMs`, then breaks them off. */
-  drain(graceMs: number): Promise<void>
-  stop(): void
-}
-
-export function openEdge(options: EdgeOptions): Edge {
+export function openEdge(options: EdgeOptions) {
   const { env, log, limits, instance, follower, metrics, pages } = options
   const now = () => performance.now()
   const bodies = {
@@ -125,12 +115,14 @@ export function openEdge(options: EdgeOptions): Edge {
       bodyMemory: () => ({ requests: bodies.memory.used, relay: relay.bodyMemory.used }),
     },
     status,
-    async listen(hosts) {
+    /** Opens both ports. Rejects with the listen error, whose `port` is the one that was taken. */
+    async listen(hosts: readonly string[]) {
       adminListeners = await listen(admin, env.SLUICE_ADMIN_PORT, hosts)
       listeners = await listen(api, env.SLUICE_PORT, hosts)
       return { port: portOf(api), adminPort: portOf(admin) }
     },
-    async drain(graceMs) {
+    /** Takes no new connections, lets requests in flight finish for at most `graceMs`, then breaks them off. */
+    async drain(graceMs: number) {
       draining = true
       log.info({ inFlight: overload.inFlight }, 'draining')
       await drain({

@@ -6,7 +6,6 @@ import { Holds } from '../ledger/holds.ts'
 import { Revocation } from '../pipeline/admission/revocation.ts'
 import { type FollowerEvents, TableFollower } from '../table/follower.ts'
 import type { StoreAlarms } from '../telemetry/alarms.ts'
-import type { ProxyGauges } from '../telemetry/metrics.ts'
 
 interface StoreSideOptions {
   store: Store
@@ -18,18 +17,7 @@ interface StoreSideOptions {
   swapped: FollowerEvents['swapped']
 }
 
-interface StoreSide {
-  follower: TableFollower
-  revocation: Revocation
-  holds: Holds
-  gauges: Pick<ProxyGauges, 'holds' | 'unsettled' | 'generation' | 'tableAgeSeconds' | 'storeAvailable'>
-  start(): Promise<void>
-  /** Waits at most `graceMs` until the store has taken all settles. */
-  drain(graceMs: number): Promise<void>
-  stop(): Promise<void>
-}
-
-export function openStoreSide(options: StoreSideOptions): StoreSide {
+export function openStoreSide(options: StoreSideOptions) {
   const { store, env, instance, alarms, troubles, swapped } = options
   // The follower finds the keys that revocation watches, and reports changed ones to it.
   const changes = new EventEmitter<{ keys: Parameters<FollowerEvents['keysChanged']> }>()
@@ -67,7 +55,8 @@ export function openStoreSide(options: StoreSideOptions): StoreSide {
       storeAvailable: () => follower.reachable,
     },
     start: () => follower.start(),
-    drain: (graceMs) => holds.stop(graceMs),
+    /** Waits at most `graceMs` until the store has taken all settles. */
+    drain: (graceMs: number) => holds.stop(graceMs),
     async stop() {
       unwatch()
       await follower.stop()
