@@ -115,7 +115,6 @@ async function tryTwice<T>(time: StoreTime, command: () => Promise<T>): Promise<
   }
 }
 
-/** Parts that all holds share. */
 interface HoldParts {
   ledger: Ledger
   settles: Settles
@@ -145,7 +144,6 @@ export class Hold {
     this.#seen = Math.max(this.#seen, cost)
   }
 
-  /** Extends the lease. */
   async renew(): Promise<void> {
     await this.#renew(this.amount).catch((error: unknown) => this.#parts.events.failed('renew', error))
   }

@@ -52,7 +52,6 @@ export class Settles {
     this.#events = events
   }
 
-  /** Number of waiting settles. */
   get waiting(): number {
     return this.#waiting.size
   }

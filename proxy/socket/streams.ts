@@ -33,7 +33,6 @@ export class Streams<J extends Sized> {
     return this.#waits >= this.#limits.maxWaiting || this.#bytes > this.#limits.maxMessageBytes
   }
 
-  /** Bytes of the waiting calls. */
   get waitingBytes(): number {
     return this.#waitingBytes
   }

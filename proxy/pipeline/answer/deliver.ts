@@ -14,7 +14,6 @@ import type { RequestContext } from '../request/context.ts'
 import { streamAnswer } from './stream-answer.ts'
 
 interface DeliverJob extends AttemptJob {
-  /** The client's. */
   api: ClientApi
   watch: AnswerWatch
   /** Absent for an endpoint that costs nothing. */

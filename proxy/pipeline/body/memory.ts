@@ -10,7 +10,6 @@ export class BodyMemory extends BytePool<BodyLease> {
   }
 }
 
-/** The memory of one body. */
 export class BodyLease implements Holder {
   bytes = 0
   #over = false
