@@ -25,12 +25,11 @@ export interface Relay extends Pick<RelaySettings, 'requireApiKey' | 'connectMs'
   proxy: HttpProxy | undefined
 }
 
-/** `now`: milliseconds, monotonic. */
-export function createRelay(settings: RelaySettings, now: () => number = () => performance.now()): Relay {
+export function createRelay(settings: RelaySettings): Relay {
   const { mode, requireApiKey, connectMs, totalMs, bodyBytes, proxy } = settings
   return {
     policy: mode === 'off' ? undefined : new AddressPolicy({ ...settings, mode }),
-    rates: new RelayRates(settings, now),
+    rates: new RelayRates(settings, () => performance.now()),
     bodyMemory: new BodyMemory(bodyBytes),
     requireApiKey,
     connectMs,

@@ -71,7 +71,7 @@ export function socketCalls({
   return {
     newRequestId,
     shutdown,
-    refused: (req, error) => refused(req, error),
+    refused,
     async serve(call) {
       let leave: () => void
       try {
