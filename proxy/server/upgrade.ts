@@ -9,6 +9,7 @@ import type { SocketParts } from '../socket/connection.ts'
 import type { Sockets } from '../socket/sockets.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
 import type { AppParts } from './app.ts'
+import { destroyAfterLinger } from './bare-answer.ts'
 import { sendError } from './error-response.ts'
 import { newRequestId } from './request-id.ts'
 
@@ -139,8 +140,7 @@ function answer(req: IncomingMessage, error: GatewayError, requestId: string): v
     socket.end()
     // Without this, unread bytes reset the connection and the client loses the answer.
     socket.resume()
-    const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref()
-    socket.once('close', () => clearTimeout(cut))
+    destroyAfterLinger(socket, LINGER_MS)
   })
   sendError(req, res, error, requestId)
 }
