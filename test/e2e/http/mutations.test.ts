@@ -8,6 +8,9 @@ import { AUTH, answersIn, good, POST, raw, startWorld, type World } from './worl
 const BODY = chatBody('m')
 const CHUNKS = `5\r\n${BODY.slice(0, 5)}\r\n${(BODY.length - 5).toString(16)};a=b\r\n${BODY.slice(5)}\r\n0\r\nx-t: 1\r\n\r\n`
 
+/** Time for the cases, most of which wait for a time-out. */
+const MOST_MS = 15_000
+
 /** Valid requests. */
 const SEEDS = [
   good(),
@@ -107,8 +110,11 @@ async function check({ seed, mutations, packets }: Request): Promise<number> {
 }
 
 it('every answer is complete, and there are no more answers than requests', async () => {
+  const deadline = performance.now() + MOST_MS
   await fc.assert(
     fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 32, size: 'max' }), async (requests) => {
+      // fast-check's own limit would leave the last case running into the next check.
+      if (performance.now() > deadline) return
       const before = world.upstream.requests.length
       const most = (await Promise.all(requests.map(check))).reduce((sum, count) => sum + count, 0)
       expect(world.upstream.requests.length - before).toBeLessThanOrEqual(most)
@@ -116,11 +122,7 @@ it('every answer is complete, and there are no more answers than requests', asyn
         true,
       )
     }),
-    {
-      numRuns: Number(process.env.FC_RUNS ?? 30),
-      interruptAfterTimeLimit: 15_000,
-      markInterruptAsFailure: false,
-    },
+    { numRuns: Number(process.env.FC_RUNS ?? 30) },
   )
   await world.servesOthers()
   expect(world.gateway.output()).not.toContain('unexpected error')
