@@ -62,7 +62,7 @@ export async function startProxy({
   const metrics = new ProxyMetrics(RECORD_KINDS)
   const alarms = new StoreAlarms(log, metrics)
   const requestLog = new RequestLog(store.state, writeRequestLog, env.SLUICE_LOG_UPSTREAM_BODIES, () =>
-    metrics.logLineDropped(),
+    metrics.droppedLines.inc(),
   )
   const channels = openUpstreams(env, limits)
   const storeSide = openStoreSide({
@@ -73,7 +73,7 @@ export async function startProxy({
     troubles: channels.troubles,
     swapped(table, before) {
       channels.tableSwapped(table, before)
-      metrics.tableSwapped()
+      metrics.swaps.inc()
       log.info({ epoch: table.epoch, generation: table.generation }, 'table in force')
     },
   })

@@ -28,17 +28,25 @@ export function limitsOf(env: Environment): Limits {
     endpointBytes: env.SLUICE_ENDPOINT_BODY_BYTES,
     maxAnswerBytes: env.SLUICE_MAX_ANSWER_BYTES,
     maxEventBytes: env.SLUICE_MAX_EVENT_BYTES,
-    maxJsonDepth: env.SLUICE_MAX_JSON_DEPTH,
-    maxJsonKeys: env.SLUICE_MAX_JSON_KEYS,
-    maxJsonValues: env.SLUICE_MAX_JSON_VALUES,
-    form: {
-      maxParts: env.SLUICE_MAX_FORM_PARTS,
-      maxFiles: env.SLUICE_MAX_FORM_FILES,
-      maxFileBytes: env.SLUICE_MAX_FILE_BYTES,
-      maxFieldBytes: env.SLUICE_MAX_FIELD_BYTES,
+    json: {
+      ...jsonLimitsOf(env),
+      form: {
+        maxParts: env.SLUICE_MAX_FORM_PARTS,
+        maxFiles: env.SLUICE_MAX_FORM_FILES,
+        maxFileBytes: env.SLUICE_MAX_FILE_BYTES,
+        maxFieldBytes: env.SLUICE_MAX_FIELD_BYTES,
+      },
     },
     streamKeepAliveMs: env.SLUICE_STREAM_KEEPALIVE,
     clientStallMs: env.SLUICE_CLIENT_STALL_TIMEOUT,
+  }
+}
+
+function jsonLimitsOf(env: Environment) {
+  return {
+    maxDepth: env.SLUICE_MAX_JSON_DEPTH,
+    maxKeys: env.SLUICE_MAX_JSON_KEYS,
+    maxValues: env.SLUICE_MAX_JSON_VALUES,
   }
 }
 
@@ -86,9 +94,7 @@ export function socketLimitsOf(env: Environment): SocketLimits {
     ),
     maxHeldBytes: bodyMemoryOf(env).sockets,
     maxFragments: env.SLUICE_SOCKET_MAX_FRAGMENTS,
-    maxJsonDepth: env.SLUICE_MAX_JSON_DEPTH,
-    maxJsonKeys: env.SLUICE_MAX_JSON_KEYS,
-    maxJsonValues: env.SLUICE_MAX_JSON_VALUES,
+    json: jsonLimitsOf(env),
     // Leave room for one event of the largest size.
     maxUnsentBytes: 8 * FIXED_LIMITS.highWaterBytes + env.SLUICE_MAX_EVENT_BYTES,
     messageMs: env.SLUICE_REQUEST_TIMEOUT,

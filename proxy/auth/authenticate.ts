@@ -112,10 +112,7 @@ function unauthorized(): GatewayError {
 const parsedLists = new WeakMap<KeyRecord, AddressSet>()
 
 function addressesOf(key: KeyRecord): AddressSet {
-  let set = parsedLists.get(key)
-  if (set === undefined) {
-    set = new AddressSet(key.allowedIPs)
-    parsedLists.set(key, set)
-  }
+  const set = parsedLists.get(key) ?? new AddressSet(key.allowedIPs)
+  parsedLists.set(key, set)
   return set
 }

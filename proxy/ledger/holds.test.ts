@@ -27,7 +27,7 @@ function holdsOf(on: Ledger = ledger) {
   const holds = new Holds(on, {
     failed: (...failure) => void failures.push(failure),
     accountMissing: () => undefined,
-    dead: (...settle) => void dead.push(settle),
+    dead: ({ account, id, actual }, reason) => void dead.push([account, id, actual, reason]),
   })
   onTestFinished(() => holds.stop(0))
   return { holds, failures, dead }

@@ -4,7 +4,7 @@ import type { AccountRecord } from '../../contract/table/records.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import type { EntryNote, Ledger, Reserve, SettleReply } from '../../store/ledger/contract.ts'
 import { GatewayError } from '../errors.ts'
-import { type DeadReason, Settles } from './settles.ts'
+import { type SettleEvents, Settles } from './settles.ts'
 import { StoreTime } from './store-time.ts'
 
 /** Short, so that holds of a dead proxy soon expire. */
@@ -13,17 +13,10 @@ const RENEW_EVERY_MS = 10_000
 /** Less time than this is not enough for a retry. A reset leaves that much, a time-out does not. */
 const WORTH_A_RETRY_MS = 100
 
-interface HoldEvents {
+interface HoldEvents extends Omit<SettleEvents, 'failed'> {
   /** A hold could not be renewed or settled. The error contains nothing of the request's content. */
   failed(operation: 'renew' | 'settle', error: unknown): void
-  /** The ledger does not know this account, so its settles wait; or it knows the account again. */
-  accountMissing(account: string, missing: boolean): void
-  /** A cost that will never be charged. */
-  dead(account: string, id: string, amount: Nanos, reason: DeadReason): void
 }
-
-/** The hold of one request. */
-interface HoldRequest extends Pick<Reserve, 'id' | 'amount' | 'about'> {}
 
 export class Holds {
   readonly #ledger: Ledger
@@ -35,11 +28,7 @@ export class Holds {
   constructor(ledger: Ledger, events: HoldEvents) {
     this.#ledger = ledger
     this.#events = events
-    this.#settles = new Settles(ledger, {
-      failed: (error) => events.failed('settle', error),
-      accountMissing: (account, missing) => events.accountMissing(account, missing),
-      dead: ({ account, id, actual }, reason) => events.dead(account, id, actual, reason),
-    })
+    this.#settles = new Settles(ledger, { ...events, failed: (error) => events.failed('settle', error) })
     this.#renewer = setInterval(() => {
       for (const hold of this.#live) void hold.renew()
     }, RENEW_EVERY_MS)
@@ -52,7 +41,7 @@ export class Holds {
    */
   async take(
     account: AccountRecord,
-    { id, amount, about }: HoldRequest,
+    { id, amount, about }: Pick<Reserve, 'id' | 'amount' | 'about'>,
     time: StoreTime = new StoreTime(),
   ): Promise<Hold> {
     const command = {
@@ -71,8 +60,7 @@ export class Holds {
         // A finished hold must not pay for another upstream call.
         if (reply.reply === 'DUP' && reply.state !== 'P') throw usedTwice()
         const parts = { ledger: this.#ledger, settles: this.#settles, events: this.#events }
-        const reserved = { account, id, amount, reservedAt: reply.reservedAt }
-        const hold: Hold = new Hold(parts, reserved, () => this.#live.delete(hold))
+        const hold: Hold = new Hold(parts, command, reply.reservedAt, () => this.#live.delete(hold))
         this.#live.add(hold)
         return hold
       }
@@ -127,16 +115,6 @@ async function tryTwice<T>(time: StoreTime, command: () => Promise<T>): Promise<
   }
 }
 
-/** A reservation that the ledger has taken. */
-interface Reserved {
-  account: AccountRecord
-  id: string
-  amount: Nanos
-  /** The ledger's clock. */
-  reservedAt: number
-}
-
-/** Parts that all holds share. */
 interface HoldParts {
   ledger: Ledger
   settles: Settles
@@ -144,20 +122,19 @@ interface HoldParts {
 }
 
 export class Hold {
-  readonly account: AccountRecord
-  readonly id: string
   amount: Nanos
   readonly #parts: HoldParts
+  readonly #reserved: Reserve
   readonly #reservedAt: number
   readonly #closed: () => void
   /** Cost so far, charged if this process dies. */
   #seen: Nanos = 0
 
-  constructor(parts: HoldParts, { account, id, amount, reservedAt }: Reserved, closed: () => void) {
+  /** `reserved`: taken by the ledger, at `reservedAt` of its clock. */
+  constructor(parts: HoldParts, reserved: Reserve, reservedAt: number, closed: () => void) {
     this.#parts = parts
-    this.account = account
-    this.id = id
-    this.amount = amount
+    this.amount = reserved.amount
+    this.#reserved = reserved
     this.#reservedAt = reservedAt
     this.#closed = closed
   }
@@ -167,7 +144,6 @@ export class Hold {
     this.#seen = Math.max(this.#seen, cost)
   }
 
-  /** Extends the lease. */
   async renew(): Promise<void> {
     await this.#renew(this.amount).catch((error: unknown) => this.#parts.events.failed('renew', error))
   }
@@ -188,16 +164,8 @@ export class Hold {
   }
 
   #renew(amount: Nanos) {
-    const { id: account, enforced, overdraft } = this.account
-    return this.#parts.ledger.renew({
-      account,
-      id: this.id,
-      seen: this.#seen,
-      amount,
-      enforced,
-      overdraft,
-      leaseMs: LEASE_MS,
-    })
+    const { about: _, ...reserved } = this.#reserved
+    return this.#parts.ledger.renew({ ...reserved, seen: this.#seen, amount })
   }
 
   /**
@@ -206,13 +174,8 @@ export class Hold {
    */
   async settle(actual: Nanos, note: EntryNote): Promise<SettleReply | undefined> {
     this.#closed()
-    return this.#parts.settles.post({
-      account: this.account.id,
-      id: this.id,
-      actual,
-      reservedAt: this.#reservedAt,
-      note,
-    })
+    const { account, id } = this.#reserved
+    return this.#parts.settles.post({ account, id, actual, reservedAt: this.#reservedAt, note })
   }
 }
 

@@ -15,9 +15,9 @@ const MAX_REPLAY_AGE_MS = 600_000
 const MAX_REPLAYED = 50_000
 
 /** Why a cost stays uncharged: no room to wait, unknown whether it was charged, or the process ends. */
-export type DeadReason = 'overflow' | 'CONFLICT' | 'STALE' | 'failed' | 'stopped'
+type DeadReason = 'overflow' | 'CONFLICT' | 'STALE' | 'failed' | 'stopped'
 
-interface SettleEvents {
+export interface SettleEvents {
   /** A settle was not carried out and waits, or was refused. */
   failed(error: unknown): void
   /** The ledger does not know this account, so its settles wait; or it knows the account again. Once for each change. */
@@ -52,7 +52,6 @@ export class Settles {
     this.#events = events
   }
 
-  /** Number of waiting settles. */
   get waiting(): number {
     return this.#waiting.size
   }
@@ -112,16 +111,8 @@ export class Settles {
     try {
       const reply = await this.#ledger.settle(command)
       this.#tellMissing(command.account, reply === 'NOACCT')
-      switch (reply) {
-        case 'CONFLICT':
-        case 'STALE':
-          this.#events.dead(command, reply)
-          break
-        case 'NOACCT':
-          break
-        default:
-          this.#remember(command)
-      }
+      if (reply === 'CONFLICT' || reply === 'STALE') this.#events.dead(command, reply)
+      else if (reply !== 'NOACCT') this.#remember(command)
       return reply
     } catch (error) {
       this.#events.failed(error)

@@ -15,13 +15,7 @@ interface ConversationOptions {
   alarms: StoreAlarms
 }
 
-interface OpenConversations {
-  conversations: Conversations
-  gauges: Record<string, never>
-  stop(): void
-}
-
-export function openConversations({ store, env, limits, alarms }: ConversationOptions): OpenConversations {
+export function openConversations({ store, env, limits, alarms }: ConversationOptions) {
   const conversations: Conversations = {
     state: store.state,
     affinity: createAffinity(store.affinity),

@@ -9,7 +9,7 @@ import type { Limits } from '../pipeline/limits.ts'
 import type { Ports } from '../pipeline/ports.ts'
 import { Shutdown } from '../pipeline/request/shutdown.ts'
 import { createRelay } from '../relay/relay.ts'
-import { type AppEvents, breakOff, createApp, refuse } from '../server/app.ts'
+import { breakOff, createApp, refuse } from '../server/app.ts'
 import { drain } from '../server/drain.ts'
 import { createHttpServer } from '../server/http-server.ts'
 import { listen, portOf } from '../server/listen.ts'
@@ -20,7 +20,7 @@ import { bodyMemoryOf, httpLimitsOf, loadLimitsOf, relaySettingsOf, socketLimits
 import { MemoryPool } from '../socket/memory.ts'
 import { Sockets } from '../socket/sockets.ts'
 import type { TableFollower } from '../table/follower.ts'
-import type { ProxyGauges, ProxyMetrics } from '../telemetry/metrics.ts'
+import type { ProxyMetrics } from '../telemetry/metrics.ts'
 
 /** The state of a proxy on `/status` of the admin port. */
 export interface ProxyStatus {
@@ -49,17 +49,7 @@ interface EdgeOptions {
   pages: Record<string, AdminPage>
 }
 
-interface Edge {
-  gauges: Pick<ProxyGauges, 'inFlight' | 'sockets' | 'relayed' | 'bodyMemory'>
-  status(): ProxyStatus
-  /** Opens both ports. Rejects with the listen error, whose `port` is the one that was taken. */
-  listen(hosts: readonly string[]): Promise<{ port: number; adminPort: number }>
-  /** Takes no new connections, lets requests in flight finish for at most `graceMs`, then breaks them off. */
-  drain(graceMs: number): Promise<void>
-  stop(): void
-}
-
-export function openEdge(options: EdgeOptions): Edge {
+export function openEdge(options: EdgeOptions) {
   const { env, log, limits, instance, follower, metrics, pages } = options
   const now = () => performance.now()
   const bodies = {
@@ -70,22 +60,21 @@ export function openEdge(options: EdgeOptions): Edge {
   const ports = { ...options.ports, bodies }
   const overload = new Overload(loadLimitsOf(env))
   const shutdown = new Shutdown()
-  const events: AppEvents = {
-    unexpected: (error, requestId) => log.error({ err: error, requestId }, 'unexpected error'),
-  }
+  const unexpected = (error: unknown, requestId: string) =>
+    log.error({ err: error, requestId }, 'unexpected error')
   let draining = false
   /** Servers of this process, which the relay must not call. */
   const servers: Server[] = []
   const relay = createRelay(relaySettingsOf(env, () => new Set(servers.map(portOf))))
   const sockets = new Sockets({
-    ...socketCalls({ ports, overload, shutdown, events }),
+    ...socketCalls({ ports, overload, shutdown, unexpected }),
     limits: socketLimitsOf(env),
     pool: new MemoryPool(env.SLUICE_SOCKET_MEMORY_BYTES),
     now,
   })
-  const upgrades = createUpgrades({ ports, overload, sockets, draining: () => draining, events })
+  const upgrades = createUpgrades({ ports, overload, sockets, draining: () => draining, unexpected })
   const api = createHttpServer(httpLimitsOf(env), {
-    handle: createApp({ ports, relay, overload, shutdown, upgrades, events }),
+    handle: createApp({ ports, relay, overload, shutdown, upgrades, unexpected }),
     refuse: (req, res, error) => refuse(ports.journal, req, res, error),
     breakOff,
     upgrades,
@@ -126,12 +115,14 @@ export function openEdge(options: EdgeOptions): Edge {
       bodyMemory: () => ({ requests: bodies.memory.used, relay: relay.bodyMemory.used }),
     },
     status,
-    async listen(hosts) {
+    /** Opens both ports. Rejects with the listen error, whose `port` is the one that was taken. */
+    async listen(hosts: readonly string[]) {
       adminListeners = await listen(admin, env.SLUICE_ADMIN_PORT, hosts)
       listeners = await listen(api, env.SLUICE_PORT, hosts)
       return { port: portOf(api), adminPort: portOf(admin) }
     },
-    async drain(graceMs) {
+    /** Takes no new connections, lets requests in flight finish for at most `graceMs`, then breaks them off. */
+    async drain(graceMs: number) {
       draining = true
       log.info({ inFlight: overload.inFlight }, 'draining')
       await drain({

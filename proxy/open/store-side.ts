@@ -1,13 +1,11 @@
 /** Everything that follows the store: table and records, revoked keys, holds. */
 import { EventEmitter } from 'node:events'
 import type { Environment } from '../../contract/env.ts'
-import type { Store } from '../../store/contract.ts'
+import type { ChannelTrouble, Store } from '../../store/contract.ts'
 import { Holds } from '../ledger/holds.ts'
 import { Revocation } from '../pipeline/admission/revocation.ts'
 import { type FollowerEvents, TableFollower } from '../table/follower.ts'
 import type { StoreAlarms } from '../telemetry/alarms.ts'
-import type { ProxyGauges } from '../telemetry/metrics.ts'
-import type { Troubles } from '../upstream/troubles.ts'
 
 interface StoreSideOptions {
   store: Store
@@ -15,28 +13,17 @@ interface StoreSideOptions {
   /** Name of this process, unique among the proxies of a store. */
   instance: string
   alarms: StoreAlarms
-  troubles: Troubles
+  troubles: () => readonly ChannelTrouble[]
   swapped: FollowerEvents['swapped']
 }
 
-interface StoreSide {
-  follower: TableFollower
-  revocation: Revocation
-  holds: Holds
-  gauges: Pick<ProxyGauges, 'holds' | 'unsettled' | 'generation' | 'tableAgeSeconds' | 'storeAvailable'>
-  start(): Promise<void>
-  /** Waits at most `graceMs` until the store has taken all settles. */
-  drain(graceMs: number): Promise<void>
-  stop(): Promise<void>
-}
-
-export function openStoreSide(options: StoreSideOptions): StoreSide {
+export function openStoreSide(options: StoreSideOptions) {
   const { store, env, instance, alarms, troubles, swapped } = options
   // The follower finds the keys that revocation watches, and reports changed ones to it.
   const changes = new EventEmitter<{ keys: Parameters<FollowerEvents['keysChanged']> }>()
   const follower = new TableFollower(
     store.config,
-    { proxy: instance, keyMaxAgeMs: env.SLUICE_KEY_MAX_AGE, troubles: () => troubles.read() },
+    { proxy: instance, keyMaxAgeMs: env.SLUICE_KEY_MAX_AGE, troubles },
     {
       swapped,
       keysChanged: (hashes) => void changes.emit('keys', hashes),
@@ -50,7 +37,7 @@ export function openStoreSide(options: StoreSideOptions): StoreSide {
   const holds = new Holds(store.ledger, {
     failed: (operation, error) => alarms.ledgerFailed(operation, error),
     accountMissing: (account, missing) => alarms.accountMissing(account, missing),
-    dead: (account, id, amount, reason) => alarms.settleDead(account, id, amount, reason),
+    dead: (settle, reason) => alarms.settleDead(settle, reason),
   })
   const unwatch = store.onRestored(() => {
     follower.readAgain()
@@ -68,7 +55,8 @@ export function openStoreSide(options: StoreSideOptions): StoreSide {
       storeAvailable: () => follower.reachable,
     },
     start: () => follower.start(),
-    drain: (graceMs) => holds.stop(graceMs),
+    /** Waits at most `graceMs` until the store has taken all settles. */
+    drain: (graceMs: number) => holds.stop(graceMs),
     async stop() {
       unwatch()
       await follower.stop()

@@ -6,32 +6,24 @@ import { readOutbound } from '../outbound/settings.ts'
 import type { Upstreams } from '../pipeline/attempt/job.ts'
 import type { Limits } from '../pipeline/limits.ts'
 import type { RoutingTable } from '../table/routing.ts'
-import type { ProxyGauges } from '../telemetry/metrics.ts'
 import { ChannelHealth } from '../upstream/health.ts'
 import { RetryBudget } from '../upstream/retry-budget.ts'
-import { Troubles } from '../upstream/troubles.ts'
+import { troublesOf } from '../upstream/troubles.ts'
 
-interface OpenUpstreams {
-  upstreams: Upstreams
-  /** Reported with each heartbeat. */
-  troubles: Troubles
-  gauges: Pick<ProxyGauges, 'ejected'>
-  /** Forgets removed channels, and the failures of changed ones. */
-  tableSwapped(table: RoutingTable, before: RoutingTable): void
-  stop(): Promise<void>
-}
-
-export function openUpstreams(env: Environment, limits: Limits): OpenUpstreams {
+export function openUpstreams(env: Environment, limits: Limits) {
   const now = () => performance.now()
   const health = new ChannelHealth(now)
   const dispatchers = new Dispatchers(readOutbound(env))
+  const upstreams: Upstreams = { dispatchers, health, retryBudget: new RetryBudget(now), limits }
   return {
-    upstreams: { dispatchers, health, retryBudget: new RetryBudget(now), limits },
-    troubles: new Troubles(() => health.snapshot(), Date.now),
+    upstreams,
+    /** Reported with each heartbeat. */
+    troubles: troublesOf(() => health.snapshot(), Date.now),
     gauges: {
       ejected: () => health.snapshot().flatMap((state) => (state.ejected ? [state.channel] : [])),
     },
-    tableSwapped(table, before) {
+    /** Forgets removed channels, and the failures of changed ones. */
+    tableSwapped(table: RoutingTable, before: RoutingTable) {
       const channels = new Map(table.channels())
       const earlier = new Map(before.channels())
       dispatchers.retain(channels)

@@ -9,9 +9,7 @@ import type { Outbound } from './settings.ts'
 export interface ConnectionShape {
   origin: string
   connectTimeoutMs: number
-  ca: string | undefined
-  serverName: string | undefined
-  clientCertificate: NonNullable<ChannelRecord['tls']>['clientCertificate']
+  tls: ChannelRecord['tls']
 }
 
 /** How long an idle connection is kept: below what servers and load balancers usually allow (60 s and more). */
@@ -32,14 +30,15 @@ export function openerFor({ authorities, proxyFor }: Outbound): (shape: Connecti
     if (authorities !== undefined) shared ??= createSecureContext({ ca: authorities })
     return shared
   }
-  const contextOf = ({ ca, clientCertificate: own }: ConnectionShape) =>
+  const contextOf = ({ ca, clientCertificate: own }: NonNullable<ChannelRecord['tls']>) =>
     ca === undefined && own === undefined ? trusted() : createSecureContext({ ca: ca ?? authorities, ...own })
 
   const open = (shape: ConnectionShape) => {
     const url = new URL(shape.origin)
     const proxy = proxyFor(url)
-    const { origin, connectTimeoutMs: timeout, serverName: servername } = shape
-    const secureContext = url.protocol === 'https:' ? contextOf(shape) : undefined
+    const { origin, connectTimeoutMs: timeout, tls: own = {} } = shape
+    const { serverName: servername } = own
+    const secureContext = url.protocol === 'https:' ? contextOf(own) : undefined
     const tls = { ...(secureContext && { secureContext }), ...(servername !== undefined && { servername }) }
     if (proxy !== undefined)
       return proxyAgent(proxy, { timeoutMs: timeout, trust: trusted(), tls, pool: POOL })

@@ -63,8 +63,6 @@ function shapeOf(channel: ChannelRecord): ConnectionShape {
   return {
     origin: new URL(channel.baseURL).origin,
     connectTimeoutMs: channel.timeoutsMs.connect,
-    ca: channel.tls?.ca,
-    serverName: channel.tls?.serverName,
-    clientCertificate: channel.tls?.clientCertificate,
+    tls: channel.tls,
   }
 }

@@ -44,13 +44,9 @@ export function transportFailure(detail: TransportFault): UpstreamFailure {
   return { class: 'transient', detail }
 }
 
-/** The code of a ProxyFailed. */
-const PROXY_FAILED = 'PROXY_FAILED'
-
 /** The HTTP proxy between the gateway and an upstream failed. The message never contains its address. */
 export class ProxyFailed extends Error {
   override name = 'ProxyFailed'
-  readonly code = PROXY_FAILED
 }
 
 const BY_CODE: Record<string, TransportFault> = {
@@ -71,7 +67,6 @@ const BY_CODE: Record<string, TransportFault> = {
   INVALID_CA: 'tls',
   INVALID_PURPOSE: 'tls',
   PATH_LENGTH_EXCEEDED: 'tls',
-  [PROXY_FAILED]: 'proxy',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'cut_stream',
   UND_ERR_HEADERS_OVERFLOW: 'bad_http',
   UND_ERR_INVALID_ARG: 'bad_request',
@@ -98,6 +93,7 @@ export function faultOf(error: Error, answerBegun: boolean): TransportFault {
 function namedFault(error: Error): TransportFault {
   // Parser errors do not always have a code.
   if (error instanceof errors.HTTPParserError) return 'bad_http'
+  if (error instanceof ProxyFailed) return 'proxy'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   return BY_CODE[code] ?? BY_PREFIX.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'connection_failed'
 }

@@ -3,12 +3,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Endpoint } from '../dialects/index.ts'
 import type { LargeBody } from './body/read-body.ts'
 
-interface ServedEndpoint extends Endpoint {
-  name: string
-}
-
 export interface Call {
-  endpoint: ServedEndpoint
+  endpoint: Endpoint & { name: string }
   requestId: string
   /** The HTTP request, or the one that opened the socket. It shows the caller and its address. */
   req: IncomingMessage

@@ -3,7 +3,7 @@
  * which they would be tried. The stages are those of serve.ts; nothing is called, held or counted.
  */
 import { formatDollars, type Nanos } from '../../contract/money.ts'
-import type { AccountRecord, ChannelRecord, RouteRecord, TargetRecord } from '../../contract/table/records.ts'
+import type { AccountRecord, RouteRecord } from '../../contract/table/records.ts'
 import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
 import type { Balance, Ledger } from '../../store/ledger/contract.ts'
 import { isInForce } from '../auth/authenticate.ts'
@@ -11,7 +11,7 @@ import { ENDPOINTS, type Endpoint } from '../dialects/index.ts'
 import { CATALOGUE, type ErrorCode } from '../errors.ts'
 import type { TableFollower } from '../table/follower.ts'
 import { modelAllowed } from '../table/routing.ts'
-import { contenders } from '../upstream/choose.ts'
+import { type Candidate, contenders } from '../upstream/choose.ts'
 import type { ChannelHealth } from '../upstream/health.ts'
 import { amountToHold, outputLimit } from './billing/charge.ts'
 import { notEligible, planRoute, servingFor, targetModel } from './route.ts'
@@ -202,14 +202,16 @@ function candidatesOf(
   for (const target of route.targets) {
     const channel = follower.table.channel(namespace, target.channel)
     if (channel === undefined) continue
-    const facts = factsOf(target, channel, targetModel(target, upstreamModel))
+    const { channel: name, priority, weight } = target
+    const model = targetModel(target, upstreamModel)
+    const facts = { channel: name, type: channel.type, model, priority, weight }
     const reason = notEligible(route, target, channel, endpoint)
     const lane = servingFor(route, target, channel, endpoint) === 'byte' ? 'byte' : 'hub'
     if (reason !== undefined) {
       others.push({ ...facts, share: 0, state: 'not_eligible', reason })
       continue
     }
-    const key = `${namespace}/${target.channel}`
+    const key = `${namespace}/${name}`
     const ejectedUntil = health.ejectedUntil(key, facts.model)
     const full = health.isFull(key, channel.maxConcurrentRequests)
     eligible.push({ facts, lane, target, ejectedUntil, full, tried: 0 })
@@ -217,20 +219,9 @@ function candidatesOf(
   return [...byTurn(eligible), ...others]
 }
 
-type Facts = Pick<ExplainedCandidate, 'channel' | 'type' | 'model' | 'priority' | 'weight'>
-
-interface Judged {
-  facts: Facts
+interface Judged extends Candidate {
+  facts: Pick<ExplainedCandidate, 'channel' | 'type' | 'model' | 'priority' | 'weight'>
   lane: 'byte' | 'hub'
-  target: TargetRecord
-  ejectedUntil: number
-  full: boolean
-  tried: number
-}
-
-function factsOf(target: TargetRecord, channel: ChannelRecord, model: string): Facts {
-  const { priority, weight } = target
-  return { channel: target.channel, type: channel.type, model, priority, weight }
 }
 
 function byTurn(eligible: readonly Judged[]): ExplainedCandidate[] {

@@ -10,15 +10,7 @@ export interface Limits {
   endpointBytes: ReadonlyMap<string, number>
   maxAnswerBytes: number
   maxEventBytes: number
-  maxJsonDepth: number
-  maxJsonKeys: number
-  maxJsonValues: number
-  form: FormLimits
+  json: JsonLimits & { form: FormLimits }
   streamKeepAliveMs: number
   clientStallMs: number
-}
-
-/** The bounds on a request body, for its dialect. */
-export function jsonLimitsOf({ maxJsonDepth, maxJsonKeys, maxJsonValues, form }: Limits): JsonLimits {
-  return { maxDepth: maxJsonDepth, maxKeys: maxJsonKeys, maxValues: maxJsonValues, form }
 }

@@ -19,11 +19,8 @@ interface UpstreamCall {
   body: Buffer
 }
 
-/** Observes the answer. Its methods must not throw. */
-interface ExchangeEvents {
-  /** Bytes of the body that were written to the client. */
-  received(bytes: number): void
-}
+/** Gets the bytes of the body that were written to the client; must not throw. */
+type Received = (bytes: number) => void
 
 const MAX_HEADER_BYTES = 16_384
 const FLUSH_MS = 1_000
@@ -36,11 +33,11 @@ export async function exchange(
   call: UpstreamCall,
   res: ServerResponse,
   signal: AbortSignal,
-  events: ExchangeEvents,
+  received: Received,
 ): Promise<void> {
   try {
     signal.throwIfAborted()
-    await unlessAborted(streamAnswer(call, res, events), signal)
+    await unlessAborted(streamAnswer(call, res, received), signal)
   } catch (error) {
     if (!signal.aborted) await written(res)
     cutOff(res)
@@ -53,7 +50,7 @@ export async function exchange(
 function streamAnswer(
   { socket, url, headers, body }: UpstreamCall,
   res: ServerResponse,
-  events: ExchangeEvents,
+  received: Received,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let answer: IncomingMessage | undefined
@@ -88,7 +85,7 @@ function streamAnswer(
         if (!failed) res.end()
       })
       answered.on('error', failIncomplete)
-      streamBody(answered, res, events)
+      streamBody(answered, res, received)
       res.on('finish', resolve)
     })
     request.end(body)
@@ -105,7 +102,7 @@ function begin({ statusCode = 0, headers }: IncomingMessage, res: ServerResponse
 }
 
 /** Reads the upstream no faster than the client. */
-function streamBody(answer: IncomingMessage, res: ServerResponse, { received }: ExchangeEvents): void {
+function streamBody(answer: IncomingMessage, res: ServerResponse, received: Received): void {
   res.on('drain', () => answer.resume())
   answer.on('data', (chunk: Buffer) => {
     if (!res.write(chunk)) answer.pause()

@@ -16,24 +16,20 @@ export interface RelaySettings extends Omit<AddressRules, 'mode'>, RateLimits {
   proxy: string | undefined
 }
 
-export interface Relay {
+export interface Relay extends Pick<RelaySettings, 'requireApiKey' | 'connectMs' | 'totalMs'> {
   /** Undefined: the relay is switched off. */
   policy: Pick<AddressPolicy, 'target' | 'isAllowed'> | undefined
   rates: RelayRates
   /** Separate from other requests, so that callers without a key cannot use up the memory of those with one. */
   bodyMemory: BodyMemory
-  requireApiKey: boolean
-  connectMs: number
-  totalMs: number
   proxy: HttpProxy | undefined
 }
 
-/** `now`: milliseconds, monotonic. */
-export function createRelay(settings: RelaySettings, now: () => number = () => performance.now()): Relay {
+export function createRelay(settings: RelaySettings): Relay {
   const { mode, requireApiKey, connectMs, totalMs, bodyBytes, proxy } = settings
   return {
     policy: mode === 'off' ? undefined : new AddressPolicy({ ...settings, mode }),
-    rates: new RelayRates(settings, now),
+    rates: new RelayRates(settings, () => performance.now()),
     bodyMemory: new BodyMemory(bodyBytes),
     requireApiKey,
     connectMs,

@@ -15,7 +15,6 @@ import { GatewayError } from '../errors.ts'
 import { connectTo } from '../outbound/checked.ts'
 import { addressOf, admit, endWithKey } from '../pipeline/admission/admit.ts'
 import { bodyBounds, readBody } from '../pipeline/body/read-body.ts'
-import { jsonLimitsOf } from '../pipeline/limits.ts'
 import type { Ports } from '../pipeline/ports.ts'
 import { arrivalOf, type HttpRequest } from '../pipeline/request/client.ts'
 import type { RequestContext } from '../pipeline/request/context.ts'
@@ -92,7 +91,7 @@ async function read(
   const bounds = bodyBounds({ limits, memory: relay.bodyMemory }, 'relay')
   const body = await ctx.stage('body', () => readBody(ctx.req, res, bounds))
   if (!Buffer.isBuffer(body)) throw new TypeError('the relay takes no uploads')
-  const parse = () => parseRelayRequest(body, jsonLimitsOf(limits))
+  const parse = () => parseRelayRequest(body, limits.json)
   const request = await ctx.stage('parse', () => turns.take(client, body.length, ctx.cancel, parse))
   ctx.record.stream = request.stream
   ctx.record.relay = { origin: originOf(request.url), style: request.style, sent: 0, received: 0 }
@@ -126,11 +125,9 @@ async function call(
     const socket = await connectTo(target, { ...relay, isAllowed }, cancel)
     if (counts !== undefined) counts.sent = request.body.length
     const headers = upstreamHeaders(target.url, key, request)
-    await exchange({ socket, url: target.url, headers, body: request.body }, res, cancel, {
-      received(bytes) {
-        ctx.firstByte()
-        if (counts !== undefined) counts.received += bytes
-      },
+    await exchange({ socket, url: target.url, headers, body: request.body }, res, cancel, (bytes) => {
+      ctx.firstByte()
+      if (counts !== undefined) counts.received += bytes
     })
   } catch (error) {
     // A cancelled call failed because of the cancellation.

@@ -13,7 +13,10 @@ import { type HttpRequest, requestControl } from '../pipeline/request/client.ts'
 import type { Journal } from '../pipeline/request/journal.ts'
 import type { Shutdown } from '../pipeline/request/shutdown.ts'
 import { serve } from '../pipeline/serve.ts'
-import { serveStoredResponse } from '../pipeline/stored-responses/serve-stored-response.ts'
+import {
+  type StoredQuestion,
+  serveStoredResponse,
+} from '../pipeline/stored-responses/serve-stored-response.ts'
 import type { Relay } from '../relay/relay.ts'
 import { serveRelay } from '../relay/serve-relay.ts'
 import { sendError } from './error-response.ts'
@@ -24,10 +27,9 @@ import { UPGRADE_HEADERS, type Upgrades } from './upgrade.ts'
 /** Served at this path only, without a slash at the end. */
 const RELAY_PATH = /^\/api\/proxy$/
 
-export interface AppEvents {
-  /** A fault of the gateway. `error` may be logged; the client must not see it. */
-  unexpected(error: unknown, requestId: string): void
-}
+type Method = 'GET' | 'POST' | 'DELETE'
+type RoutedRequest = HttpRequest & { req: Request }
+type Serve = (http: RoutedRequest) => Promise<void>
 
 /** The request id of an answer; the first call makes it. */
 function requestIdOf(res: ServerResponse): string {
@@ -45,11 +47,12 @@ export interface AppParts {
   overload: Overload
   shutdown: Shutdown
   upgrades: Pick<Upgrades, 'refusal'>
-  events: AppEvents
+  /** Reports a fault of the gateway. `error` may be logged; the client must not see it. */
+  unexpected(error: unknown, requestId: string): void
 }
 
 export function createApp(parts: AppParts): Express {
-  const { ports, relay, upgrades, events } = parts
+  const { ports, relay, upgrades } = parts
   const { bodies, journal } = ports
   const app = express()
   app.disable('x-powered-by')
@@ -82,43 +85,22 @@ export function createApp(parts: AppParts): Express {
   // Without this, other endpoints of the API that take a POST, such as input_tokens, would pass for the id of a response.
   const stored = `${ENDPOINTS[STORED_ENDPOINT].path}/:id`
   app.post(both(stored), nothingHere)
-  app.all(
-    both(stored),
-    only('GET', 'DELETE'),
-    work(parts, (http) => {
-      const { req } = http
-      const what = req.method === 'DELETE' ? 'delete' : 'response'
-      return serveStoredResponse(ports, http, { id: idOf(req), what, query: queryOf(req) })
-    }),
+  const serveAt = (path: string | string[] | RegExp, methods: Method[], run: Serve) =>
+    app.all(path, only(...methods), work(parts, run))
+  const ask = (http: RoutedRequest, what: StoredQuestion['what']) =>
+    serveStoredResponse(ports, http, { id: idOf(http.req), what, query: queryOf(http.req) })
+  serveAt(both(stored), ['GET', 'DELETE'], (http) =>
+    ask(http, http.req.method === 'DELETE' ? 'delete' : 'response'),
   )
-  app.all(
-    both(`${stored}/input_items`),
-    only('GET'),
-    work(parts, (http) => {
-      const { req } = http
-      return serveStoredResponse(ports, http, { id: idOf(req), what: 'input_items', query: queryOf(req) })
-    }),
-  )
-  app.all(
-    both('/v1/models'),
-    only('GET'),
-    work(parts, (http) => serveModels(ports, http)),
-  )
-  app.all(
-    both('/v1/models/*model'),
-    only('GET'),
-    work(parts, (http) => serveModel(ports, http, modelOf(http.req))),
-  )
-  app.all(
-    RELAY_PATH,
-    only('POST'),
-    work(parts, (http) => serveRelay(ports, relay, http)),
-  )
+  serveAt(both(`${stored}/input_items`), ['GET'], (http) => ask(http, 'input_items'))
+  serveAt(both('/v1/models'), ['GET'], (http) => serveModels(ports, http))
+  serveAt(both('/v1/models/*model'), ['GET'], (http) => serveModel(ports, http, modelOf(http.req)))
+  serveAt(RELAY_PATH, ['POST'], (http) => serveRelay(ports, relay, http))
   app.use(nothingHere)
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
     const requestId = requestIdOf(res)
     const known = toGatewayError(error)
-    if (known.code === 'internal_error') events.unexpected(known.cause, requestId)
+    if (known.code === 'internal_error') parts.unexpected(known.cause, requestId)
     // A served request has been logged already; this one was refused before.
     if (res.locals.served === true) sendError(req, res, known, requestId)
     else refuse(journal, req, res, known)
@@ -135,7 +117,7 @@ function both(path: string): string[] {
 }
 
 /** Answers other methods 405. */
-function only(...methods: ('GET' | 'POST' | 'DELETE')[]) {
+function only(...methods: Method[]) {
   return onlyOf(methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method])))
 }
 
@@ -158,10 +140,7 @@ function queryOf({ url }: IncomingMessage): URLSearchParams {
 }
 
 /** Counts a request, gives it its id, and watches its client. */
-function work(
-  { ports, overload, shutdown }: AppParts,
-  run: (http: HttpRequest & { req: Request }) => Promise<void>,
-) {
+function work({ ports, overload, shutdown }: AppParts, run: Serve) {
   return async (req: Request, res: Response) => {
     const leave = overload.enter(() => addressOf(ports.admission, req))
     res.locals.served = true

@@ -27,7 +27,7 @@ export function answerBare(socket: Duplex, error: GatewayError): void {
 }
 
 /** Destroys a socket after its last answer. */
-export function destroyAfterLinger(socket: Duplex): void {
-  const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+export function destroyAfterLinger(socket: Duplex, lingerMs: number = LINGER_MS): void {
+  const cut = setTimeout(() => socket.destroy(), lingerMs).unref()
   socket.once('close', () => clearTimeout(cut))
 }

@@ -41,20 +41,19 @@ export class Overload {
     this.#timer.unref()
   }
 
-  /** Throws overloaded when a new request must be refused. */
-  check(): void {
+  /** The error `overloaded` when a new request must be refused. */
+  problem(): GatewayError | undefined {
     const { maxInFlight } = this.#limits
     const isFull = this.#isFull && this.inFlight >= ALWAYS_SERVED
-    if (this.inFlight >= maxInFlight || this.#badSamples >= BAD_SAMPLES || isFull) {
-      throw new GatewayError('overloaded', 'The gateway is overloaded; try again in a moment.', {
-        retryAfterSeconds: 1,
-      })
-    }
+    if (this.inFlight < maxInFlight && this.#badSamples < BAD_SAMPLES && !isFull) return undefined
+    const message = 'The gateway is overloaded; try again in a moment.'
+    return new GatewayError('overloaded', message, { retryAfterSeconds: 1 })
   }
 
   /** Counts a request of a client, by its address; the returned function ends it. Throws overloaded and rate_limit_exceeded. */
   enter(client: () => string | undefined): () => void {
-    this.check()
+    const problem = this.problem()
+    if (problem !== undefined) throw problem
     const leave = this.#clients.enter(client)
     this.inFlight++
     return () => {

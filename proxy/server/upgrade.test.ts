@@ -71,18 +71,17 @@ async function apiServer({ maxInFlight = 10, stored = true } = {}) {
   })
   onTestFinished(() => overload.stop())
   const unexpected = vi.fn()
-  const events = { unexpected }
   const state = { draining: false }
   const sockets = new Sockets({
-    ...socketCalls({ ports, overload, shutdown, events }),
+    ...socketCalls({ ports, overload, shutdown, unexpected }),
     limits: { ...TEST_LIMITS, closeMs: 600_000 },
     pool: new MemoryPool(1_000_000),
     now: () => 0,
   })
   const draining = () => state.draining
-  const upgrades = createUpgrades({ ports, overload, sockets, draining, events })
+  const upgrades = createUpgrades({ ports, overload, sockets, draining, unexpected })
   const relay = {} as Relay
-  const app = createApp({ ports, relay, overload, shutdown, upgrades, events })
+  const app = createApp({ ports, relay, overload, shutdown, upgrades, unexpected })
   const server = createHttpServer(
     {
       headersTimeoutMs: 10_000,

@@ -4,15 +4,13 @@ import { SOCKET_ENDPOINT } from '../../contract/endpoints.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import { addressOf, admit } from '../pipeline/admission/admit.ts'
-import type { Ports } from '../pipeline/ports.ts'
-import type { Shutdown } from '../pipeline/request/shutdown.ts'
 import { serve } from '../pipeline/serve.ts'
 import type { SocketParts } from '../socket/connection.ts'
 import type { Sockets } from '../socket/sockets.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
-import type { AppEvents } from './app.ts'
+import type { AppParts } from './app.ts'
+import { destroyAfterLinger } from './bare-answer.ts'
 import { sendError } from './error-response.ts'
-import type { Overload } from './overload.ts'
 import { newRequestId } from './request-id.ts'
 
 const { path } = ENDPOINTS[SOCKET_ENDPOINT]
@@ -29,12 +27,9 @@ const openers = new WeakMap<IncomingMessage, Opener>()
 
 type Opener = Pick<RequestRecord, 'client' | 'key' | 'keyPreview' | 'namespace' | 'account'>
 
-interface UpgradeParts {
-  ports: Ports
-  overload: Overload
+interface UpgradeParts extends Pick<AppParts, 'ports' | 'overload' | 'unexpected'> {
   sockets: Sockets
   draining(): boolean
-  events: AppEvents
 }
 
 export interface Upgrades {
@@ -62,26 +57,22 @@ export function createUpgrades(parts: UpgradeParts): Upgrades {
 /** Headers of a refused upgrade. */
 export const UPGRADE_HEADERS = { upgrade: PROTOCOL, 'sec-websocket-version': VERSION }
 
-interface SocketCallParts {
-  ports: Ports
-  overload: Overload
-  shutdown: Shutdown
-  events: AppEvents
-}
-
 /** Serves the calls of sockets like requests: counted, refused under load, and logged when they are refused. */
 export function socketCalls({
   ports,
   overload,
   shutdown,
-  events,
-}: SocketCallParts): Pick<SocketParts, 'serve' | 'refused' | 'newRequestId' | 'shutdown'> {
+  unexpected,
+}: Omit<AppParts, 'relay' | 'upgrades'>): Pick<
+  SocketParts,
+  'serve' | 'refused' | 'newRequestId' | 'shutdown'
+> {
   const refused = (req: IncomingMessage, error: GatewayError, requestId = newRequestId()) =>
     ports.journal.refused({ endpoint: SOCKET_ENDPOINT, requestId, req, known: openers.get(req) ?? {} }, error)
   return {
     newRequestId,
     shutdown,
-    refused: (req, error) => refused(req, error),
+    refused,
     async serve(call) {
       let leave: () => void
       try {
@@ -95,7 +86,7 @@ export function socketCalls({
         await serve(ports, call)
       } catch (error) {
         const known = GatewayError.from(error)
-        if (known.code === 'internal_error') events.unexpected(known.cause, call.requestId)
+        if (known.code === 'internal_error') unexpected(known.cause, call.requestId)
         throw known
       } finally {
         leave()
@@ -105,7 +96,7 @@ export function socketCalls({
 }
 
 async function take(parts: UpgradeParts, req: IncomingMessage, head: Buffer): Promise<void> {
-  const { ports, sockets, events } = parts
+  const { ports, sockets, unexpected } = parts
   const { admission, journal } = ports
   // Node has let go of the connection: without a listener an error would end the process.
   req.socket.on('error', () => req.socket.destroy())
@@ -130,7 +121,7 @@ async function take(parts: UpgradeParts, req: IncomingMessage, head: Buffer): Pr
     })
   } catch (error) {
     const known = GatewayError.from(error)
-    if (known.code === 'internal_error') events.unexpected(known.cause, requestId)
+    if (known.code === 'internal_error') unexpected(known.cause, requestId)
     answer(req, known, requestId)
   }
 }
@@ -149,8 +140,7 @@ function answer(req: IncomingMessage, error: GatewayError, requestId: string): v
     socket.end()
     // Without this, unread bytes reset the connection and the client loses the answer.
     socket.resume()
-    const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref()
-    socket.once('close', () => clearTimeout(cut))
+    destroyAfterLinger(socket, LINGER_MS)
   })
   sendError(req, res, error, requestId)
 }
@@ -169,18 +159,9 @@ function problemOf(req: IncomingMessage): GatewayError | undefined {
 }
 
 function loadProblem({ overload, draining }: UpgradeParts): GatewayError | undefined {
-  if (!draining()) return loadOf(overload)
+  if (!draining()) return overload.problem()
   const message = 'The gateway is shutting down; try again.'
   return new GatewayError('overloaded', message, { retryAfterSeconds: 1 })
-}
-
-function loadOf(overload: Overload): GatewayError | undefined {
-  try {
-    overload.check()
-    return undefined
-  } catch (error) {
-    return GatewayError.from(error)
-  }
 }
 
 function required(message: string): GatewayError {

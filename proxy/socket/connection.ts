@@ -86,12 +86,9 @@ export class Connection {
     this.#req = req
     this.#parts = parts
     this.#openedAt = parts.now()
-    this.#memory = new SocketMemory(
-      { maxAnswers: limits.maxAnswers, maxBytes: limits.maxAnswerBytes },
-      parts.pool,
-    )
+    this.#memory = new SocketMemory(limits, parts.pool)
     this.#outbox = new Outbox(ws, limits, { changed: () => this.#balance(), overrun: () => this.#cutOff() })
-    this.#streams = new Streams({ ...limits, maxBytes: limits.maxMessageBytes }, (job) => this.#run(job))
+    this.#streams = new Streams(limits, (job) => this.#run(job))
     ws.on('message', (data, isBinary) => this.#take(data, isBinary))
     // A message broke the protocol: ws drops it and closes with the matching code.
     ws.on('error', () => this.#intake.end())
@@ -120,13 +117,7 @@ export class Connection {
       },
       Math.min(limits.maxAgeMs, MAX_TIMER_MS),
     ).unref()
-    this.#stopHeartbeat = startHeartbeat(ws, {
-      pingMs: limits.pingMs,
-      pongMs: limits.pongMs,
-      bytesRead: () => socket.bytesRead,
-      isPaused: () => ws.isPaused,
-      dead: () => ws.terminate(),
-    })
+    this.#stopHeartbeat = startHeartbeat(ws, socket, limits)
     parts.revoked.addEventListener('abort', () => this.#revoke())
   }
 
@@ -156,8 +147,7 @@ export class Connection {
       this.#close(UNSUPPORTED_DATA, 'Messages are JSON texts.')
       return
     }
-    const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys, maxJsonValues: maxValues } = this.#parts.limits
-    const frame = readFrame(data, { maxDepth, maxKeys, maxValues })
+    const frame = readFrame(data, this.#parts.limits.json)
     if (frame.kind === 'create') this.#create(frame)
     else if (frame.kind === 'refused') this.#refuse(frame.error, frame.stream)
     else if (frame.kind === 'steer')

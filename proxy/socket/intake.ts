@@ -48,7 +48,12 @@ export class Intake implements Holder {
 
   /** Bytes arrived. If they completed a message, message() was called before. */
   onBytes(): void {
-    this.#count()
+    if (this.#ended) return
+    const unread = this.#unread
+    if (unread - this.#control > UNCOUNTED_BYTES) this.#clock ??= this.#startClock()
+    else this.#stopClock()
+    this.#hold((unread > UNCOUNTED_BYTES ? unread : 0) + this.#queued)
+    this.#pool.shrink()
   }
 
   /** A message is complete. */
@@ -56,7 +61,7 @@ export class Intake implements Holder {
     this.#done = this.#options.bytesRead()
     this.#control = 0
     this.#stopClock()
-    this.#count()
+    this.onBytes()
   }
 
   /**
@@ -70,7 +75,7 @@ export class Intake implements Holder {
   /** The waiting calls have `bytes` now. */
   queue(bytes: number): void {
     this.#queued = bytes
-    this.#count()
+    this.onBytes()
   }
 
   /** All connections together hold too much: cuts this one off and releases its bytes. */
@@ -84,15 +89,6 @@ export class Intake implements Holder {
     this.#stopClock()
     this.#hold(0)
     this.#pool.remove(this)
-  }
-
-  #count(): void {
-    if (this.#ended) return
-    const unread = this.#unread
-    if (unread - this.#control > UNCOUNTED_BYTES) this.#clock ??= this.#startClock()
-    else this.#stopClock()
-    this.#hold((unread > UNCOUNTED_BYTES ? unread : 0) + this.#queued)
-    this.#pool.shrink()
   }
 
   /** Since the last message. */

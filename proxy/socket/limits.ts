@@ -1,3 +1,5 @@
+import type { JsonLimits } from '../dialects/core/request.ts'
+
 /** Bounds on one WebSocket; times in milliseconds. */
 export interface SocketLimits {
   /** Largest message, and most bytes of waiting and running calls together. */
@@ -6,9 +8,7 @@ export interface SocketLimits {
   maxFragments: number
   /** Pings of one burst that get an answer; one more ends the connection. */
   maxPendingPongs: number
-  maxJsonDepth: number
-  maxJsonKeys: number
-  maxJsonValues: number
+  json: JsonLimits
   /** Calls that run at the same time. */
   maxRunning: number
   /** Waiting calls; beyond, the socket is not read. */

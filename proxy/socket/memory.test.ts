@@ -6,7 +6,7 @@ import { type MemoryLimits, MemoryPool, SocketMemory } from './memory.ts'
 const size = (characters: number) => characters + 64
 
 function memory(limits: Partial<MemoryLimits> = {}, pool = new MemoryPool(Infinity)) {
-  return new SocketMemory({ maxAnswers: 64, maxBytes: Infinity, ...limits }, pool)
+  return new SocketMemory({ maxAnswers: 64, maxAnswerBytes: Infinity, ...limits }, pool)
 }
 
 test('a conversation contains all items up to an answer', () => {
@@ -102,7 +102,7 @@ describe('bounds', () => {
   })
 
   test('a conversation that is too large by itself is not remembered', () => {
-    const m = memory({ maxBytes: size(10) })
+    const m = memory({ maxAnswerBytes: size(10) })
     m.of('a').remember('r1', undefined, ['x'.repeat(10)])
     expect(m.answers).toBe(1)
     m.of('a').remember('r2', 'r1', ['y'])
@@ -151,7 +151,7 @@ test('any sequence of steps finds whole conversations only, and stays within the
       fc.nat(2_000),
       (steps, maxAnswers, maxBytes) => {
         const pool = new MemoryPool(1_500)
-        const m = memory({ maxAnswers, maxBytes }, pool)
+        const m = memory({ maxAnswers, maxAnswerBytes: maxBytes }, pool)
         /** The conversation of each answer; an answer with a reused id replaces it. */
         const conversations = new Map<string, string[]>()
         for (const [n, step] of steps.entries()) {

@@ -5,11 +5,9 @@
 import { BytePool, type Holder } from '../../kit/byte-pool.ts'
 import type { ConnectionMemory } from '../pipeline/call.ts'
 import type { StreamName } from './frames.ts'
+import type { SocketLimits } from './limits.ts'
 
-export interface MemoryLimits {
-  maxAnswers: number
-  maxBytes: number
-}
+export type MemoryLimits = Pick<SocketLimits, 'maxAnswers' | 'maxAnswerBytes'>
 
 /** Bounds the memory of all connections of a process: the largest gives way. */
 export class MemoryPool extends BytePool<SocketMemory> {}
@@ -38,17 +36,13 @@ export class SocketMemory implements Holder {
   readonly #answers = new Map<string, Answer>()
   /** The newest answer of each stream. */
   readonly #latest = new Map<StreamName, string>()
-  #bytes = 0
+  bytes = 0
   #closed = false
 
   constructor(limits: MemoryLimits, pool: MemoryPool) {
     this.#limits = limits
     this.#pool = pool
     pool.add(this)
-  }
-
-  get bytes(): number {
-    return this.#bytes
   }
 
   get answers(): number {
@@ -101,8 +95,8 @@ export class SocketMemory implements Holder {
     if (known !== undefined) this.#forget(id, known)
     this.#answers.set(id, { stream, exchange })
     this.#latest.set(stream, id)
-    const { maxAnswers, maxBytes } = this.#limits
-    while (this.#answers.size > maxAnswers || this.#bytes > maxBytes) this.giveWay()
+    const { maxAnswers, maxAnswerBytes } = this.#limits
+    while (this.#answers.size > maxAnswers || this.bytes > maxAnswerBytes) this.giveWay()
     this.#pool.shrink()
   }
 
@@ -123,7 +117,7 @@ export class SocketMemory implements Holder {
   }
 
   #count(bytes: number): void {
-    this.#bytes += bytes
+    this.bytes += bytes
     this.#pool.count(bytes)
   }
 }

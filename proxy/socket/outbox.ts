@@ -1,10 +1,8 @@
 /** Sends messages on one socket, and knows how many bytes the client has not read yet. */
 import type { WebSocket } from 'ws'
+import type { SocketLimits } from './limits.ts'
 
-interface OutboxLimits {
-  highWaterBytes: number
-  maxUnsentBytes: number
-}
+type OutboxLimits = Pick<SocketLimits, 'highWaterBytes' | 'maxUnsentBytes'>
 
 interface OutboxEvents {
   /** The client has fallen behind, or caught up. */

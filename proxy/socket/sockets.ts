@@ -35,7 +35,6 @@ export class Sockets {
     })
   }
 
-  /** The number of open sockets. */
   get size(): number {
     return this.#connections.size
   }

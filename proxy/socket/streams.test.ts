@@ -14,7 +14,7 @@ function scripted(limits: Partial<StreamLimits> = {}) {
   const begun: Job[] = []
   const running = new Map<number, () => void>()
   const streams = new Streams<Job>(
-    { maxRunning: 16, maxWaiting: 256, maxNames: 32, maxBytes: 1_000, ...limits },
+    { maxRunning: 16, maxWaiting: 256, maxNames: 32, maxMessageBytes: 1_000, ...limits },
     (job) => {
       begun.push(job)
       return new Promise((resolve) => running.set(job.id, resolve))
@@ -63,7 +63,7 @@ describe('full', () => {
   })
 
   test('by the bytes of all unfinished calls', async () => {
-    const { streams, end } = scripted({ maxBytes: 10 })
+    const { streams, end } = scripted({ maxMessageBytes: 10 })
     streams.add({ id: 1, stream: 'a', bytes: 10 })
     expect(streams.full).toBe(false)
     streams.add({ id: 2, stream: 'b', bytes: 1 })

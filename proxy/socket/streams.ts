@@ -1,13 +1,8 @@
 /** Schedules the calls of one socket: one at a time per stream, a bounded number of streams in parallel. */
 import type { StreamName } from './frames.ts'
+import type { SocketLimits } from './limits.ts'
 
-export interface StreamLimits {
-  maxRunning: number
-  maxWaiting: number
-  maxNames: number
-  /** Bound on the bytes of all waiting and running calls. */
-  maxBytes: number
-}
+export type StreamLimits = Pick<SocketLimits, 'maxRunning' | 'maxWaiting' | 'maxNames' | 'maxMessageBytes'>
 
 interface Sized {
   stream: StreamName
@@ -35,10 +30,9 @@ export class Streams<J extends Sized> {
 
   /** True: take no more calls until some have ended. */
   get full(): boolean {
-    return this.#waits >= this.#limits.maxWaiting || this.#bytes > this.#limits.maxBytes
+    return this.#waits >= this.#limits.maxWaiting || this.#bytes > this.#limits.maxMessageBytes
   }
 
-  /** Bytes of the waiting calls. */
   get waitingBytes(): number {
     return this.#waitingBytes
   }

@@ -1,7 +1,8 @@
 /** Reports trouble with the store: all of it in the metrics, and in the program log at a bounded rate. */
 import type { Log } from '../../contract/log.ts'
-import { formatDollars, type Nanos } from '../../contract/money.ts'
+import { formatDollars } from '../../contract/money.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
+import type { Settle } from '../../store/ledger/contract.ts'
 import type { ProxyMetrics } from './metrics.ts'
 
 /** Each kind of trouble is logged this often at most. */
@@ -19,7 +20,7 @@ export class StoreAlarms {
 
   /** Table, records or heartbeat could not be read or written. */
   tableFailed(error: unknown): void {
-    this.#metrics.tableFailed()
+    this.#metrics.tableFailures.inc()
     if (!this.#mayLog('table')) return
     const fields = error instanceof StoreUnavailable ? { reason: error.message } : { err: error }
     this.#log.warn(fields, 'the store could not be read; what was last known stays in force')
@@ -27,7 +28,7 @@ export class StoreAlarms {
 
   /** A stored table or record cannot be used. */
   unreadable(kind: string, error: Error): void {
-    this.#metrics.unreadable(kind)
+    this.#metrics.unreadable.inc({ kind })
     if (this.#mayLog(`unreadable ${kind}`))
       this.#log.error(
         { kind, reason: error.message },
@@ -37,7 +38,7 @@ export class StoreAlarms {
 
   /** An answer could not be stored, so later requests cannot continue it. */
   stateFailed(error: unknown): void {
-    this.#metrics.stateFailed()
+    this.#metrics.stateFailures.inc()
     if (!this.#mayLog('state')) return
     if (error instanceof StoreUnavailable)
       this.#log.warn(
@@ -53,7 +54,7 @@ export class StoreAlarms {
 
   /** A hold could not be renewed or settled for now. */
   ledgerFailed(operation: string, error: unknown): void {
-    this.#metrics.ledgerFailed(operation)
+    this.#metrics.ledgerFailures.inc({ operation })
     if (!this.#mayLog(`ledger ${operation}`)) return
     if (error instanceof StoreUnavailable)
       this.#log.warn({ reason: error.message, operation }, 'the ledger is away; settles wait')
@@ -66,7 +67,7 @@ export class StoreAlarms {
       this.#log.info({ account }, 'the ledger knows the account again; its settles are posted')
       return
     }
-    this.#metrics.ledgerFailed('settle')
+    this.#metrics.ledgerFailures.inc({ operation: 'settle' })
     this.#log.error(
       { account },
       'the ledger does not know this account; its settles wait until it is restored',
@@ -74,10 +75,10 @@ export class StoreAlarms {
   }
 
   /** One line for each cost that will never be charged, so that an operator can charge it by hand. */
-  settleDead(account: string, requestId: string, amount: Nanos, reason: string): void {
-    this.#metrics.settleDead(reason)
+  settleDead({ account, id: requestId, actual }: Settle, reason: string): void {
+    this.#metrics.deadSettles.inc({ reason })
     this.#log.error(
-      { kind: 'dead_settle', account, requestId, amount: formatDollars(amount), reason },
+      { kind: 'dead_settle', account, requestId, amount: formatDollars(actual), reason },
       'a cost was not charged',
     )
   }

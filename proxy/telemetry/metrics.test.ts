@@ -109,9 +109,9 @@ test('input tokens of every kind and output tokens are counted; unknown numbers 
 test('attempts, failures and table swaps are counted', async () => {
   metrics.attempt('default/main', 'ok')
   metrics.attempt('default/main', 'rate_limit')
-  metrics.ledgerFailed('settle')
-  metrics.tableFailed()
-  metrics.tableSwapped()
+  metrics.ledgerFailures.inc({ operation: 'settle' })
+  metrics.tableFailures.inc()
+  metrics.swaps.inc()
   expect((await samples('sluice_upstream_attempts_total')).map(({ labels }) => labels)).toEqual([
     { channel: 'default/main', class: 'ok' },
     { channel: 'default/main', class: 'rate_limit' },

@@ -72,61 +72,53 @@ export class ProxyMetrics {
     OVERHEAD_SECONDS,
     ['endpoint'],
   )
-  readonly #requests = new Counter({
-    name: 'sluice_requests_total',
-    help: 'Requests by outcome. domain is the side at fault: caller, policy, upstream or gateway.',
-    labelNames: ['endpoint', 'status', 'code', 'domain'],
-    registers: [this.registry],
-  })
-  readonly #attempts = new Counter({
-    name: 'sluice_upstream_attempts_total',
-    help: 'Attempts on a channel; class is `ok` or the class of the failure.',
-    labelNames: ['channel', 'class'],
-    registers: [this.registry],
-  })
-  readonly #ledgerFailures = new Counter({
-    name: 'sluice_ledger_failures_total',
-    help: 'Ledger operations that failed or timed out in the store.',
-    labelNames: ['operation'],
-    registers: [this.registry],
-  })
-  readonly #tableFailures = new Counter({
-    name: 'sluice_table_read_failures_total',
-    help: 'Reads of table or records that failed; the last good ones stay in force.',
-    registers: [this.registry],
-  })
-  readonly #unreadable = new Counter({
-    name: 'sluice_records_unreadable_total',
-    help: 'Stored tables and records that did not open or parse, or were too old; the last good ones stay in force.',
-    labelNames: ['kind'],
-    registers: [this.registry],
-  })
-  readonly #deadSettles = new Counter({
-    name: 'sluice_settles_dead_lettered_total',
-    help: 'Costs that will never be charged; the program log has a line for each.',
-    labelNames: ['reason'],
-    registers: [this.registry],
-  })
-  readonly #stateFailures = new Counter({
-    name: 'sluice_conversations_not_stored_total',
-    help: 'Answers that could not be stored, so that later requests cannot continue them by id.',
-    registers: [this.registry],
-  })
-  readonly #droppedLines = new Counter({
-    name: 'sluice_request_log_dropped_total',
-    help: 'Lines of the request log that are missing in the store; standard output has them.',
-    registers: [this.registry],
-  })
-  readonly #swaps = new Counter({
-    name: 'sluice_table_swaps_total',
-    help: 'Tables that were put in force.',
-    registers: [this.registry],
-  })
+  readonly #requests = this.#counter(
+    'sluice_requests_total',
+    'Requests by outcome. domain is the side at fault: caller, policy, upstream or gateway.',
+    'endpoint',
+    'status',
+    'code',
+    'domain',
+  )
+  readonly #attempts = this.#counter(
+    'sluice_upstream_attempts_total',
+    'Attempts on a channel; class is `ok` or the class of the failure.',
+    'channel',
+    'class',
+  )
+  readonly ledgerFailures = this.#counter(
+    'sluice_ledger_failures_total',
+    'Ledger operations that failed or timed out in the store.',
+    'operation',
+  )
+  readonly tableFailures = this.#counter(
+    'sluice_table_read_failures_total',
+    'Reads of table or records that failed; the last good ones stay in force.',
+  )
+  readonly unreadable = this.#counter(
+    'sluice_records_unreadable_total',
+    'Stored tables and records that did not open or parse, or were too old; the last good ones stay in force.',
+    'kind',
+  )
+  readonly deadSettles = this.#counter(
+    'sluice_settles_dead_lettered_total',
+    'Costs that will never be charged; the program log has a line for each.',
+    'reason',
+  )
+  readonly stateFailures = this.#counter(
+    'sluice_conversations_not_stored_total',
+    'Answers that could not be stored, so that later requests cannot continue them by id.',
+  )
+  readonly droppedLines = this.#counter(
+    'sluice_request_log_dropped_total',
+    'Lines of the request log that are missing in the store; standard output has them.',
+  )
+  readonly swaps = this.#counter('sluice_table_swaps_total', 'Tables that were put in force.')
 
   /** `recordKinds`: kinds of stored records; each is a series from the start. */
   constructor(recordKinds: readonly string[]) {
     addProcessMetrics(this.registry)
-    for (const kind of recordKinds) this.#unreadable.inc({ kind }, 0)
+    for (const kind of recordKinds) this.unreadable.inc({ kind }, 0)
   }
 
   /** Adds the gauges of the parts of a proxy. To be called once. */
@@ -193,36 +185,12 @@ export class ProxyMetrics {
     this.#attempts.inc({ channel, class: outcome })
   }
 
-  ledgerFailed(operation: string): void {
-    this.#ledgerFailures.inc({ operation })
-  }
-
-  tableFailed(): void {
-    this.#tableFailures.inc()
-  }
-
-  unreadable(kind: string): void {
-    this.#unreadable.inc({ kind })
-  }
-
-  settleDead(reason: string): void {
-    this.#deadSettles.inc({ reason })
-  }
-
-  stateFailed(): void {
-    this.#stateFailures.inc()
-  }
-
-  logLineDropped(): void {
-    this.#droppedLines.inc()
-  }
-
-  tableSwapped(): void {
-    this.#swaps.inc()
-  }
-
   #histogram<L extends string>(name: string, help: string, buckets: number[], labelNames: L[]): Histogram<L> {
     return new Histogram({ name, help, buckets, labelNames, registers: [this.registry] })
+  }
+
+  #counter<L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> {
+    return new Counter({ name, help, labelNames, registers: [this.registry] })
   }
 
   #gauge(name: string, help: string, read: () => number): void {

@@ -143,21 +143,20 @@ export class ChannelHealth {
   }
 
   #entry(channel: string): Channel {
-    let entry = this.#channels.get(channel)
-    if (entry === undefined) {
-      entry = { inFlight: 0, ejection: new Ejection(), limitedUntil: 0, lastFailure: undefined }
-      this.#channels.set(channel, entry)
+    const entry = this.#channels.get(channel) ?? {
+      inFlight: 0,
+      ejection: new Ejection(),
+      limitedUntil: 0,
+      lastFailure: undefined,
     }
+    this.#channels.set(channel, entry)
     return entry
   }
 
   #pair(channel: string, model: string): Ejection {
     const name = pairOf(channel, model)
-    let ejection = this.#pairs.get(name)
-    if (ejection === undefined) {
-      ejection = new Ejection()
-      this.#pairs.set(name, ejection)
-    }
+    const ejection = this.#pairs.get(name) ?? new Ejection()
+    this.#pairs.set(name, ejection)
     return ejection
   }
 }

@@ -23,7 +23,6 @@ export class RetryBudget {
     this.#now = now
   }
 
-  /** Counts a client's request. */
   countRequest(): void {
     this.#current().requests++
   }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { MAX_TROUBLES } from '../../store/contract.ts'
 import type { ChannelState } from './health.ts'
-import { Troubles } from './troubles.ts'
+import { troublesOf } from './troubles.ts'
 
 const state = (channel: string, failures: number, ejected = false): ChannelState => ({
   ...{ channel, inFlight: 0, consecutiveFailures: failures, ejected },
@@ -11,27 +11,27 @@ const state = (channel: string, failures: number, ejected = false): ChannelState
 it('lists failing channels and since when, until they work again', () => {
   let now = 1_000
   let states = [state('a/well', 0), state('a/ill', 1)]
-  const troubles = new Troubles(
+  const troubles = troublesOf(
     () => states,
     () => now,
   )
   const ill = { channel: 'a/ill', lastFailure: 'transient', since: 1_000, ejected: false }
-  expect(troubles.read()).toEqual([ill])
+  expect(troubles()).toEqual([ill])
   now = 5_000
   states = [state('a/ill', 5, true)]
-  expect(troubles.read()).toEqual([{ ...ill, ejected: true }])
+  expect(troubles()).toEqual([{ ...ill, ejected: true }])
   states = [state('a/ill', 0)]
-  expect(troubles.read()).toEqual([])
+  expect(troubles()).toEqual([])
   states = [state('a/ill', 1)]
-  expect(troubles.read()).toEqual([{ ...ill, since: 5_000 }])
+  expect(troubles()).toEqual([{ ...ill, since: 5_000 }])
 })
 
 it('lists a bounded number, ejected channels first', () => {
   const many = Array.from({ length: MAX_TROUBLES + 5 }, (_, i) => state(`a/${i}`, 1, i >= MAX_TROUBLES))
-  const read = new Troubles(
+  const read = troublesOf(
     () => many,
     () => 0,
-  ).read()
+  )()
   expect(read).toHaveLength(MAX_TROUBLES)
   expect(read.filter(({ ejected }) => ejected)).toHaveLength(5)
 })

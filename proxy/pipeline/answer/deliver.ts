@@ -1,6 +1,5 @@
 /** From a planned route to an answer at the client: attempts until one commits, then its answer or its stream. */
 import type { Delivered } from '../../../contract/sizes.ts'
-import type { Answer } from '../../dialects/core/byte-lane.ts'
 import type { ClientApi } from '../../dialects/core/dialect.ts'
 import { GatewayError } from '../../errors.ts'
 import { detailOf } from '../../telemetry/request-log.ts'
@@ -12,16 +11,17 @@ import type { Bill, Charged } from '../billing/charge.ts'
 import type { ClientSide, ClientStream } from '../call.ts'
 import type { AnswerWatch } from '../conversation/watch.ts'
 import type { RequestContext } from '../request/context.ts'
-import type { PlannedTarget } from '../route.ts'
 import { streamAnswer } from './stream-answer.ts'
 
 interface DeliverJob extends AttemptJob {
-  /** The client's. */
   api: ClientApi
   watch: AnswerWatch
   /** Absent for an endpoint that costs nothing. */
   bill: Bill | undefined
 }
+
+type Answered = Extract<Committed, { kind: 'answer' }>
+type Streaming = Extract<Committed, { kind: 'stream' }>
 
 const NOTHING: Delivered = { deltas: 0, bytes: 0 }
 
@@ -60,8 +60,8 @@ export async function deliver(
     if (names !== undefined) to.setHeader('x-sluice-dropped', names)
     job.watch.answeredBy({ channel: committed.target.key, native: kind === 'byte' })
     const charged =
-      client === undefined
-        ? await whole(ctx, job, committed, to)
+      committed.kind === 'answer'
+        ? await whole(ctx, job, committed, { to, client })
         : await streamed(upstreams, ctx, job, { committed, client })
     // Names are cut to the length that the header allows: they are the client's text, and may be many.
     ctx.record.dropped = losses.header()?.split(', ')
@@ -72,34 +72,30 @@ export async function deliver(
 }
 
 async function whole(
-  ctx: RequestContext,
+  { record }: RequestContext,
   job: DeliverJob,
-  committed: Committed,
-  to: ClientSide,
+  { target, answer }: Answered,
+  { to, client }: { to: ClientSide; client: ClientStream | undefined },
 ): Promise<Charged> {
-  if (committed.kind === 'stream') throw new Error('a stream was committed for a request without a stream')
-  const { answer, target } = committed
-  job.watch.whole(answer.body)
+  const { body, usage, tier, delivered } = answer
+  if (client === undefined) job.watch.whole(body)
+  else job.watch.push(body)
   if (job.watch.due) await job.watch.keep(answer.usage)
-  to.whole(answer.body)
-  return finished(ctx, target, answer)
+  if (client === undefined) to.whole(body)
+  else client.end(body)
+  record.outcome = 'finished'
+  return { target, usage, tier, delivered }
 }
 
 async function streamed(
   { health }: Upstreams,
   ctx: RequestContext,
   job: DeliverJob,
-  { committed, client }: { committed: Committed; client: ClientStream },
+  { committed, client }: { committed: Streaming; client: ClientStream | undefined },
 ): Promise<Charged> {
+  if (client === undefined) throw new Error('a stream was committed for a request without a stream')
   const { target, place } = committed
   const { watch, bill } = job
-  if (committed.kind === 'answer') {
-    const { answer } = committed
-    watch.push(answer.body)
-    if (watch.due) await watch.keep(answer.usage)
-    client.end(answer.body)
-    return finished(ctx, target, answer)
-  }
   const { failure, outcome, error, usage, tier, delivered } = await streamAnswer(committed.stream, client, {
     requestId: ctx.id,
     cancel: ctx.cancel,
@@ -115,14 +111,5 @@ async function streamed(
   if (outcome === 'finished') health.succeeded(place)
   ctx.record.outcome = outcome
   ctx.error = error
-  return { target, usage, tier, delivered }
-}
-
-function finished(
-  { record }: RequestContext,
-  target: PlannedTarget,
-  { usage, tier, delivered }: Answer,
-): Charged {
-  record.outcome = 'finished'
   return { target, usage, tier, delivered }
 }

@@ -33,10 +33,9 @@ interface Attempt extends Choice {
 }
 
 /** An answer without a failure so far; the receiver must call `release` when it is over. */
-export type Committed = Attempt & { release: () => void } & (
-    | { kind: 'answer'; answer: Answer }
-    | { kind: 'stream'; stream: UpstreamStream }
-  )
+export type Committed = Attempt & { release: () => void } & Success
+
+type Success = { kind: 'answer'; answer: Answer } | { kind: 'stream'; stream: UpstreamStream }
 
 /** The client left during the attempt; `accepted`: the upstream had already answered 200. */
 export class AbandonedAttempt extends ClientGone {
@@ -60,11 +59,10 @@ export async function tryOnce(
   const { cancel } = ctx
   const { target, lane, place } = attempt
   const startedAt = performance.now()
-  const progress = { status: undefined as number | undefined }
+  let status: number | undefined
   const release = () => health.release(place)
   const note = (outcome: string, extra: Partial<AttemptRecord> = {}) => {
     const ms = Math.round(performance.now() - startedAt)
-    const { status } = progress
     const path = mask(pathOf(target.channel, lane.path), [])
     ctx.attempted({ channel: target.key, lane: lane.kind, path, status, class: outcome, ...extra, ms })
   }
@@ -72,12 +70,12 @@ export async function tryOnce(
   let quote: Partial<AttemptRecord> = {}
   try {
     const response = await dispatch(upstreams, ctx, job, attempt)
-    progress.status = response.status
+    status = response.status
     const result =
       response.status === 200
         ? await readSuccess(upstreams, job, attempt, response)
         : await readRefusal(ctx, job, target, response)
-    if ('answer' in result || 'stream' in result) {
+    if ('kind' in result) {
       // A stream has succeeded only when it is over: many break after a good beginning.
       if ('answer' in result) health.succeeded(place)
       note('ok')
@@ -99,9 +97,7 @@ export async function tryOnce(
   release()
   if (cancelled) {
     note('cancelled')
-    throw cancel.reason instanceof ClientGone
-      ? new AbandonedAttempt(target, progress.status === 200)
-      : cancel.reason
+    throw cancel.reason instanceof ClientGone ? new AbandonedAttempt(target, status === 200) : cancel.reason
   }
   if (waited) {
     note('cancelled')
@@ -142,10 +138,7 @@ function dispatch(
   )
 }
 
-type Read =
-  | { kind: 'answer'; answer: Answer }
-  | { kind: 'stream'; stream: UpstreamStream }
-  | { failure: UpstreamFailure; quote?: Partial<AttemptRecord> }
+type Read = Success | { failure: UpstreamFailure; quote?: Partial<AttemptRecord> }
 
 async function readSuccess(
   { limits: { maxAnswerBytes, maxEventBytes } }: Upstreams,
@@ -174,7 +167,7 @@ function answerOf(lane: Lane, body: Buffer, asStream: boolean, mask: Mask): Read
 
 /** Reads an error answer. If its body cannot be read, the status alone decides. */
 async function readRefusal(
-  { notes }: RequestContext,
+  { reports: { log } }: RequestContext,
   { request }: AttemptJob,
   { channel }: PlannedTarget,
   response: UpstreamResponse,
@@ -184,5 +177,5 @@ async function readRefusal(
   const body = await response.readAll(MAX_ERROR_BYTES).catch(() => Buffer.alloc(0))
   clearTimeout(slow)
   const failure = readError(response.status, response.headers, body, request)
-  return { failure, quote: notes.quoted(response.headers, body, secretsOf(channel)) }
+  return { failure, quote: log.errorAnswer(response.headers, body, secretsOf(channel)) }
 }

@@ -143,19 +143,15 @@ function nextTarget(
   const { tried, excluded, again } = progress
   progress.again = undefined
   if (again !== undefined && !excluded.has(again)) return again
-  const candidates = targets.flatMap((planned) =>
-    excluded.has(planned)
-      ? []
-      : [
-          {
-            planned,
-            target: planned.target,
-            ejectedUntil: health.ejectedUntil(planned.key, planned.model),
-            full: health.isFull(planned.key, planned.channel.maxConcurrentRequests),
-            tried: tried.get(planned) ?? 0,
-          },
-        ],
-  )
+  const candidates = targets
+    .filter((planned) => !excluded.has(planned))
+    .map((planned) => ({
+      planned,
+      target: planned.target,
+      ejectedUntil: health.ejectedUntil(planned.key, planned.model),
+      full: health.isFull(planned.key, planned.channel.maxConcurrentRequests),
+      tried: tried.get(planned) ?? 0,
+    }))
   for (const key of preferred) {
     const wanted = candidates.find(({ planned }) => planned.key === key)
     if (wanted !== undefined && wanted.tried === 0 && wanted.ejectedUntil === 0 && !wanted.full)

@@ -14,7 +14,6 @@ type Opening =
   | { kind: 'whole'; body: Buffer }
   | { kind: 'failed'; failure: UpstreamFailure }
 
-/** Takes the bytes of a stream. */
 interface StreamTaker {
   /** False: pause until resume is called. */
   take(bytes: Buffer): boolean

@@ -67,12 +67,43 @@ export function refuseUnpricedTier({ account }: Caller, { route, request }: Orde
 
 /** Holds the most that the request may cost. Throws GatewayError insufficient_balance and store_unavailable. */
 export async function openBill(billing: Billing, ctx: AdmittedContext, order: Order): Promise<Bill> {
+  const { factors } = billing
+  const { record, caller } = ctx
+  const { route, request } = order
+  const { input: prompt, tier, maxOutputTokens } = request.head
+  // Estimates are corrected for each route by itself.
+  const learned = `${caller.key.namespace}/${route.name}`
+  const about = { model: route.name, key: caller.key.id }
   const hold = await takeHold(billing, ctx, order)
-  ctx.record.hold = hold?.amount
+  record.hold = hold?.amount
   return {
-    meter: (exhausted) => meterOf(billing, ctx.caller, order, { hold, exhausted }),
-    settle: (charged) =>
-      charged === undefined ? free(ctx, order, hold) : settle(billing, ctx, order, { hold, charged }),
+    meter(exhausted) {
+      const { price } = route
+      if (hold === undefined || price === undefined) return undefined
+      const capped = maxOutputTokens !== undefined
+      return new StreamMeter({ hold, price, tier, prompt, factor: factors.of(learned), capped, exhausted })
+    },
+    async settle(charged) {
+      if (charged === undefined) {
+        await hold?.settle(0, { ...about, reason: 'usage', channel: '', tokens: {} })
+        return
+      }
+      const { actual, usage, reason } = billOf(route.price, {
+        usage: charged.usage,
+        delivered: charged.delivered,
+        prompt,
+        factor: factors.of(learned),
+        requestedTier: tier,
+        servedTier: charged.tier,
+      })
+      if (reason === 'usage') factors.learn(learned, outputEstimate(charged.delivered), usage.output)
+      record.usage = usage
+      record.reason = reason
+      if (hold === undefined) return
+      record.settled = actual
+      record.hold = hold.amount
+      await hold.settle(actual, { ...about, reason, channel: charged.target.key, tokens: { ...usage } })
+    },
   }
 }
 
@@ -100,57 +131,4 @@ export function amountToHold(account: AccountRecord, route: RouteRecord, size: H
   const bound = route.price === undefined ? 0 : holdAmount(route.price, size)
   // Accounts without enforcement are never refused, so their holds are capped: the sum must stay a safe integer.
   return account.enforced ? bound : Math.min(bound, MAX_UNENFORCED_HOLD)
-}
-
-function meterOf(
-  { factors }: Billing,
-  caller: Caller,
-  { route, request: { head } }: Order,
-  { hold, exhausted }: { hold: Hold | undefined; exhausted: () => void },
-): StreamMeter | undefined {
-  if (hold === undefined || route.price === undefined) return undefined
-  return new StreamMeter({
-    hold,
-    price: route.price,
-    tier: head.tier,
-    prompt: head.input,
-    factor: factors.of(factorKey(caller, route)),
-    capped: head.maxOutputTokens !== undefined,
-    exhausted,
-  })
-}
-
-async function free({ caller }: AdmittedContext, { route }: Order, hold: Hold | undefined): Promise<void> {
-  await hold?.settle(0, { reason: 'usage', model: route.name, channel: '', key: caller.key.id, tokens: {} })
-}
-
-async function settle(
-  { factors }: Billing,
-  { caller, record }: AdmittedContext,
-  { route, request: { head } }: Order,
-  { hold, charged }: { hold: Hold | undefined; charged: Charged },
-): Promise<void> {
-  const { delivered, target } = charged
-  const learned = factorKey(caller, route)
-  const { actual, usage, reason } = billOf(route.price, {
-    usage: charged.usage,
-    delivered,
-    prompt: head.input,
-    factor: factors.of(learned),
-    requestedTier: head.tier,
-    servedTier: charged.tier,
-  })
-  if (reason === 'usage') factors.learn(learned, outputEstimate(delivered), usage.output)
-  record.usage = usage
-  record.reason = reason
-  if (hold === undefined) return
-  record.settled = actual
-  record.hold = hold.amount
-  const note = { reason, model: route.name, channel: target.key, key: caller.key.id, tokens: { ...usage } }
-  await hold.settle(actual, note)
-}
-
-/** Estimates are corrected for each route by itself. */
-function factorKey(caller: Caller, route: RouteRecord): string {
-  return `${caller.key.namespace}/${route.name}`
 }

@@ -3,24 +3,13 @@ import { BytePool, type Holder } from '../../../kit/byte-pool.ts'
 import { GatewayError } from '../../errors.ts'
 
 /** Only incomplete bodies give way, so that a client that sends a large body slowly cannot block small requests. */
-export class BodyMemory {
-  readonly #pool: BytePool<BodyLease>
-
-  constructor(maxBytes: number) {
-    this.#pool = new BytePool(maxBytes)
-  }
-
-  get used(): number {
-    return this.#pool.used
-  }
-
+export class BodyMemory extends BytePool<BodyLease> {
   /** Room for one more body. `refuse` is called at most once, when other bodies need the memory. */
   lease(refuse: (error: GatewayError) => void): BodyLease {
-    return new BodyLease(this.#pool, refuse)
+    return new BodyLease(this, refuse)
   }
 }
 
-/** The memory of one body. */
 export class BodyLease implements Holder {
   bytes = 0
   #over = false

@@ -5,7 +5,7 @@ import type { ClientApi } from '../../dialects/core/dialect.ts'
 import { JsonScanner } from '../../dialects/core/json/scanner.ts'
 import type { JsonLimits } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
-import { jsonLimitsOf, type Limits } from '../limits.ts'
+import type { Limits } from '../limits.ts'
 import { ClientGone } from '../request/client.ts'
 import type { BodyIntake } from './intake.ts'
 import { type BodyLease, type BodyMemory, noMemory } from './memory.ts'
@@ -40,7 +40,7 @@ export function bodyBounds(
     maxUploadBytes: Math.min(limits.maxUploadBytes, most),
     maxInflatedBytes: Math.min(limits.maxInflatedBytes, most),
     memory,
-    json: jsonLimitsOf(limits),
+    json: limits.json,
   }
 }
 

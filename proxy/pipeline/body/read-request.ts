@@ -3,7 +3,6 @@ import { keyHash } from '../../../contract/ids.ts'
 import type { Caller } from '../../auth/authenticate.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
 import type { Call } from '../call.ts'
-import { jsonLimitsOf } from '../limits.ts'
 import type { AdmittedContext } from '../request/context.ts'
 import type { BodyIntake } from './intake.ts'
 import { openUpload, type Upload } from './upload.ts'
@@ -16,32 +15,24 @@ export interface ReadRequest {
 
 /** Throws GatewayError for a body that is not a valid request of the endpoint, and ClientGone. */
 export async function readRequest(
-  bodies: Pick<BodyIntake, 'limits' | 'turns'>,
+  { limits, turns }: Pick<BodyIntake, 'limits' | 'turns'>,
   ctx: AdmittedContext,
   call: Call,
 ): Promise<ReadRequest> {
+  const { api } = call.endpoint
   // The body must not outlive this function: once parsed it is in memory only until it is sent.
   const body = await ctx.stage('body', () => call.read())
+  const bounds = { ...limits.json, mayBeEmpty: call.generate === false }
+  const parse = (whole: Buffer) =>
+    turns.take(ctx.caller.hash, whole.length, ctx.cancel, () =>
+      api.parseRequest(whole, bounds, ctx.req.headers, ctx.req.url),
+    )
   const read = Buffer.isBuffer(body)
-    ? { request: await parse(bodies, ctx, call, body) }
-    : openUpload(call.endpoint.api, body, ctx.control, bodies.limits.form)
+    ? { request: await ctx.stage('parse', () => parse(body)) }
+    : openUpload(api, body, ctx.control, limits.json.form)
   ctx.record.model = loggedModel(read.request.head.model, ctx.caller)
   ctx.record.stream = read.request.head.stream
   return read
-}
-
-function parse(
-  { limits, turns }: Pick<BodyIntake, 'limits' | 'turns'>,
-  ctx: AdmittedContext,
-  { endpoint: { api }, generate }: Call,
-  body: Buffer,
-): Promise<ParsedRequest> {
-  const bounds = { ...jsonLimitsOf(limits), mayBeEmpty: generate === false }
-  return ctx.stage('parse', () =>
-    turns.take(ctx.caller.hash, body.length, ctx.cancel, () =>
-      api.parseRequest(body, bounds, ctx.req.headers, ctx.req.url),
-    ),
-  )
 }
 
 /** Some clients send their key as the model; it must never be logged. */

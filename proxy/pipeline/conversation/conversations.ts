@@ -1,18 +1,14 @@
 /** Ports of conversations. */
-import type { StateStore } from '../../../store/contract.ts'
 import type { KeyRing } from '../../../store/sealing.ts'
 import type { Affinity } from '../../affinity/affinity.ts'
 import type { Limits } from '../limits.ts'
-import type { ConversationLimits } from './previous.ts'
+import type { KeptConversations } from './previous.ts'
 
-export interface Conversations {
-  /** Stored conversations. */
-  state: StateStore
+export interface Conversations extends KeptConversations {
   /** Remembers which channel served a client's state or session. */
   affinity: Affinity
   /** Seals vendor state that clients carry. */
   sealing: KeyRing
-  limits: ConversationLimits
   /** The bounds on a request also apply to a stored conversation that is sent as a whole. */
   requests: Limits
   /** An answer could not be kept. */

@@ -8,20 +8,17 @@ import type { ConnectionMemory } from '../call.ts'
 import type { Conversations } from './conversations.ts'
 import type { Previous } from './previous.ts'
 import { writeExchange } from './stored-exchange.ts'
+import type { AnsweredBy } from './watch.ts'
 
 /** How long an answer waits for the store. */
 const KEEP_MS = 1_000
 
-/** The origin of an answer. */
-interface ServedBy {
-  /** namespace/name of the channel; '' for an answer without an upstream. */
-  channel: string
-  /** The upstream keeps the conversation as well. */
-  native: boolean
+/** `native`: the upstream keeps the conversation as well. */
+interface ServedBy extends AnsweredBy {
   usage: Usage | undefined
 }
 
-interface KeptRequest {
+export interface KeptRequest {
   conversations: Pick<Conversations, 'state' | 'limits' | 'failed'>
   memory: ConnectionMemory | undefined
   owner: string

@@ -11,7 +11,6 @@ import type { Lanes, ReadyLanes } from '../../dialects/core/lanes/index.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Call } from '../call.ts'
-import { jsonLimitsOf } from '../limits.ts'
 import type { AdmittedContext } from '../request/context.ts'
 import type { PlannedTarget } from '../route.ts'
 import type { Conversations } from './conversations.ts'
@@ -64,17 +63,13 @@ export async function openConversation(
   const previous =
     chains === undefined || position?.previous === undefined
       ? undefined
-      : await findPrevious(
-          { kept: conversations, memory: call.memory, time, chains },
-          owner,
-          position.previous,
-        )
+      : await findPrevious({ conversations, memory: call.memory, time, chains }, owner, position.previous)
   const preferred = await preferences(opening, position, previous)
   const session = sessionFor(opening)
   const watch = new AnswerWatch(
     conversations,
     { owner, session, affinityTtlMs: routed.route.affinity.ttlMs, several: routed.targets.length > 1 },
-    chains && position && { call, chains, position, previous, request },
+    chains && position && { memory: call.memory, chains, position, previous, request },
   )
   if (chains === undefined || previous === undefined) {
     return { request, lanes: lanesFor(opening, request), preferred, watch }
@@ -96,7 +91,7 @@ async function continued(
       const history = await previous.history()
       if (history === undefined) throw notFound(previous.id)
       checkSize(history, request, conversations.requests.maxBodyBytes)
-      return chains.expand(request, history, { ...jsonLimitsOf(conversations.requests), mayBeEmpty })
+      return chains.expand(request, history, { ...conversations.requests.json, mayBeEmpty })
     })()
     return expansion
   }

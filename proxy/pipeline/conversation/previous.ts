@@ -11,19 +11,17 @@ import { StoreTime } from '../../ledger/store-time.ts'
 import type { ConnectionMemory } from '../call.ts'
 import { readExchange, type StoredExchange } from './stored-exchange.ts'
 
-export interface ConversationLimits {
-  /** How long a conversation is kept after its last use. */
-  ttlMs: number
-  /** How long the channel of a response is remembered whose upstream keeps it. */
-  bindingTtlMs: number
-  exchangeBytes: number
-  ownerBytes: number
-}
-
 /** Conversations in the store. */
 export interface KeptConversations {
   state: StateStore
-  limits: ConversationLimits
+  limits: {
+    /** How long a conversation is kept after its last use. */
+    ttlMs: number
+    /** How long the channel of a response is remembered whose upstream keeps it. */
+    bindingTtlMs: number
+    exchangeBytes: number
+    ownerBytes: number
+  }
 }
 
 /** The most turns that are read: a longer chain would have been compacted, or is a loop. */
@@ -43,8 +41,7 @@ export interface Previous {
 }
 
 interface Known {
-  /** The store, and how long it keeps conversations. */
-  kept: KeptConversations
+  conversations: KeptConversations
   memory: ConnectionMemory | undefined
   time: StoreTime
   chains: Chains
@@ -55,9 +52,9 @@ interface Known {
  * store_unavailable if the store cannot answer.
  */
 export async function findPrevious(known: Known, owner: string, id: string): Promise<Previous> {
-  const { kept, memory, time, chains } = known
+  const { conversations, memory, time, chains } = known
   const remembered = memory?.history(id)
-  const binding = await bindingOf(kept.state, time, owner, id).catch((error: unknown) => {
+  const binding = await bindingOf(conversations.state, time, owner, id).catch((error: unknown) => {
     if (remembered !== undefined) return undefined
     throw error
   })
@@ -68,7 +65,7 @@ export async function findPrevious(known: Known, owner: string, id: string): Pro
   let read: Promise<readonly string[] | undefined> | undefined
   const history = async () => {
     if (remembered !== undefined) return remembered
-    const stored = await storedExchanges(kept, owner, binding, id)
+    const stored = await storedExchanges(conversations, owner, binding, id)
     return stored && chains.history(stored)
   }
   return {

@@ -4,19 +4,12 @@ import type { ChainPosition, Chains } from '../../dialects/core/chains.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
-import { jsonLimitsOf } from '../limits.ts'
 import type { Conversations } from './conversations.ts'
 import { type KeptConversations, READ_MS, unlessUnavailable } from './previous.ts'
 import { readExchange } from './stored-exchange.ts'
 
 /** Answers that one request may name items of. */
 const MAX_ANSWERS = 64
-
-interface Known {
-  kept: KeptConversations
-  time: StoreTime
-  owner: string
-}
 
 /** Finds the items of one request. */
 interface References {
@@ -39,20 +32,23 @@ export async function resolveItemReferences(
   const ids = new Set(references.flatMap((reference) => chains.responseOf(reference) ?? []))
   if (ids.size === 0) return request
   const { requests } = conversations
-  const answers = await answersOf({ kept: conversations, time, owner }, [...ids].slice(0, MAX_ANSWERS))
+  const answers = await answersOf(conversations, time, owner, [...ids].slice(0, MAX_ANSWERS))
   const named = new Set(references)
   const items = new Map<string, string>()
   for (const response of answers)
     for (const [item, text] of chains.itemsOf(response)) if (named.has(item)) items.set(item, text)
   if (items.size === 0) return request
   checkSize(references, items, request, requests.maxBodyBytes)
-  return chains.resolve(request, items, jsonLimitsOf(requests))
+  return chains.resolve(request, items, requests.json)
 }
 
 /** The responses with these ids that are the owner's and still there, JSON texts. */
-async function answersOf({ kept, time, owner }: Known, ids: string[]): Promise<string[]> {
-  const { state, limits } = kept
-  const { ttlMs } = limits
+async function answersOf(
+  { state, limits: { ttlMs } }: KeptConversations,
+  time: StoreTime,
+  owner: string,
+  ids: string[],
+): Promise<string[]> {
   const bindings = await unlessUnavailable(
     time.spend(() => Promise.all(ids.map((id) => state.response(owner, id).catch(goneIfUnreadable)))),
   )

@@ -1,14 +1,12 @@
 /** Follows an answer on its way to the client, and stores the state that the next request of the conversation needs. */
 import type { Usage } from '../../../contract/usage.ts'
-import type { AnswerRecord, AnswerTap, ChainPosition, Chains } from '../../dialects/core/chains.ts'
+import type { AnswerRecord, AnswerTap, Chains } from '../../dialects/core/chains.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
-import type { Call } from '../call.ts'
 import type { Conversations } from './conversations.ts'
-import { keepAnswer } from './keep.ts'
-import type { Previous } from './previous.ts'
+import { type KeptRequest, keepAnswer } from './keep.ts'
 
 /** The channel and lane of an answer. */
-interface AnsweredBy {
+export interface AnsweredBy {
   /** namespace/name of the channel; '' for an answer without an upstream. */
   channel: string
   /** The byte lane was used, so the upstream knows the response by the same id as the client. */
@@ -23,11 +21,8 @@ interface Routing {
   several: boolean
 }
 
-interface Chain {
-  call: Call
+interface Chain extends Pick<KeptRequest, 'memory' | 'position' | 'previous'> {
   chains: Chains
-  position: ChainPosition
-  previous: Previous | undefined
   request: ParsedRequest
 }
 
@@ -49,7 +44,7 @@ export class AnswerWatch {
     this.#routing = routing
     this.#chain = chain
     const followed =
-      chain !== undefined && (chain.position.store || chain.call.memory !== undefined || routing.several)
+      chain !== undefined && (chain.position.store || chain.memory !== undefined || routing.several)
     if (followed) this.#tap = chain.chains.tap(chain.request)
   }
 
@@ -91,29 +86,19 @@ export class AnswerWatch {
     }
   }
 
-  async #keep(
-    { call, chains, position, previous, request }: Chain,
-    answer: AnswerRecord,
-    usage: Usage | undefined,
-  ): Promise<void> {
+  async #keep(chain: Chain, answer: AnswerRecord, usage: Usage | undefined): Promise<void> {
+    const { chains, position, request } = chain
     const { channel, native } = this.#by
     const { owner, several } = this.#routing
-    const { affinity, limits } = this.#conversations
+    const conversations = this.#conversations
+    const { affinity, limits } = conversations
     const bound = several ? answer.bound.slice(-BOUND_KEPT) : []
     const named = position.store && native ? answer.itemIds.slice(-ITEMS_KEPT) : []
     const noted = [
       ...bound.map((text) => affinity.note({ kind: 'state', owner, name: text }, channel, limits.ttlMs)),
       ...named.map((id) => affinity.note({ kind: 'state', owner, name: id }, channel, limits.bindingTtlMs)),
     ]
-    const input = chains.input(request)
-    const keeper = {
-      conversations: this.#conversations,
-      memory: call.memory,
-      owner,
-      position,
-      previous,
-      input,
-    }
+    const keeper = { ...chain, conversations, owner, input: chains.input(request) }
     // With `store: false` the upstream does not keep the answer either.
     const by = { channel, native: native && position.store, usage }
     await Promise.all([...noted, keepAnswer(keeper, answer, by)])

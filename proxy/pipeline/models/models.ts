@@ -55,7 +55,9 @@ export function pageQuery(query: URLSearchParams): PageQuery | undefined {
 }
 
 export function listModels(table: RoutingTable, caller: Caller, page: PageQuery | undefined): ModelPage {
-  const all = [...usableModels(table, caller)]
+  const all = [...table.models(caller.key.namespace)]
+    .filter(({ model }) => mayUse(table, caller, model))
+    .map(({ model, route }) => modelObject(route, model))
   const { data, hasMore } = page === undefined ? { data: all, hasMore: false } : slice(all, page)
   return {
     object: 'list',
@@ -69,7 +71,7 @@ export function listModels(table: RoutingTable, caller: Caller, page: PageQuery 
 /** One model, also one that matches a wildcard only. Throws not_found when the key cannot see it. */
 export function findModel(table: RoutingTable, caller: Caller, model: string): ModelObject {
   const match = table.match(caller.key.namespace, model)
-  if (match === undefined || !modelAllowed(caller.key.models, model) || !isServed(table, caller, model)) {
+  if (match === undefined || !mayUse(table, caller, model)) {
     throw new GatewayError('not_found', 'This model does not exist, or your API key has no access to it.', {
       param: 'model',
     })
@@ -77,11 +79,8 @@ export function findModel(table: RoutingTable, caller: Caller, model: string): M
   return modelObject(match.route, model)
 }
 
-function* usableModels(table: RoutingTable, caller: Caller): Iterable<ModelObject> {
-  for (const { model, route } of table.models(caller.key.namespace)) {
-    if (modelAllowed(caller.key.models, model) && isServed(table, caller, model))
-      yield modelObject(route, model)
-  }
+function mayUse(table: RoutingTable, caller: Caller, model: string): boolean {
+  return modelAllowed(caller.key.models, model) && isServed(table, caller, model)
 }
 
 function modelObject(route: RouteRecord, id: string): ModelObject {

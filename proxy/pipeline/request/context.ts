@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../../auth/authenticate.ts'
 import type { GatewayError } from '../../errors.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
-import type { AttemptRecord, RequestRecord } from '../../telemetry/request-log.ts'
+import type { ProxyMetrics } from '../../telemetry/metrics.ts'
+import type { AttemptRecord, RequestLog, RequestRecord } from '../../telemetry/request-log.ts'
 
 /** A request as an entry point takes it. */
 export interface Arrival {
@@ -22,16 +23,10 @@ export interface Arrival {
 
 type StageName = 'admit' | 'body' | 'parse' | 'converse' | 'hold' | 'deliver' | 'attempt' | 'settle'
 
-/** Reports of the context besides the record. */
-export interface AttemptNotes {
-  /** Counts an attempt that is over. */
-  attempted(attempt: AttemptRecord): void
-  /** The part of an upstream's error answer that may be logged; `secrets` are masked. */
-  quoted(
-    headers: Record<string, string | string[] | undefined>,
-    body: Buffer,
-    secrets: readonly string[],
-  ): Pick<AttemptRecord, 'headers' | 'body'>
+/** Log and metrics of attempts. */
+export interface AttemptReports {
+  log: Pick<RequestLog, 'errorAnswer'>
+  metrics: Pick<ProxyMetrics, 'attempt'>
 }
 
 /** A request whose caller is known. */
@@ -42,7 +37,7 @@ export class RequestContext {
   readonly req: IncomingMessage
   readonly record: RequestRecord
   readonly control: AbortController
-  readonly notes: AttemptNotes
+  readonly reports: AttemptReports
   /** How long the request may still wait for the store. */
   readonly time = new StoreTime()
   readonly startedAt = performance.now()
@@ -50,11 +45,11 @@ export class RequestContext {
   error: GatewayError | undefined
   readonly #ends: (() => void)[] = []
 
-  constructor({ requestId, endpoint, req, control }: Arrival, notes: AttemptNotes) {
+  constructor({ requestId, endpoint, req, control }: Arrival, reports: AttemptReports) {
     this.id = requestId
     this.req = req
     this.control = control
-    this.notes = notes
+    this.reports = reports
     this.record = newRecord(endpoint, requestId, req)
   }
 
@@ -83,7 +78,7 @@ export class RequestContext {
   /** Notes an attempt that is over, in the log line and the metrics. */
   attempted(attempt: AttemptRecord): void {
     this.record.attempts.push(attempt)
-    this.notes.attempted(attempt)
+    this.reports.metrics.attempt(attempt.channel, attempt.class)
   }
 
   /** Calls `release` when the request is over. */

@@ -1,10 +1,9 @@
 /** The life of a request, written once: its start, its work, its end in log and metrics. */
-import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../../errors.ts'
 import type { ProxyMetrics, RequestFacts } from '../../telemetry/metrics.ts'
 import { mask, type RequestLog, type RequestRecord } from '../../telemetry/request-log.ts'
 import { ClientGone } from './client.ts'
-import { type Arrival, type AttemptNotes, elapsed, newRecord, RequestContext } from './context.ts'
+import { type Arrival, elapsed, newRecord, RequestContext } from './context.ts'
 
 /** nginx logs this status for a client that left before its answer; never sent. */
 const CLIENT_CLOSED = 499
@@ -12,18 +11,14 @@ const CLIENT_CLOSED = 499
 const MAX_PARAM = 200
 
 /** A request that is refused before any stage runs. */
-interface Refused {
-  endpoint: string
-  requestId: string
-  req: IncomingMessage
+interface Refused extends Pick<Arrival, 'endpoint' | 'requestId' | 'req'> {
   /** Known fields of the caller. */
   known?: Partial<RequestRecord>
 }
 
 export class Journal {
-  readonly #log: Pick<RequestLog, 'write'>
-  readonly #metrics: Pick<ProxyMetrics, 'finished'>
-  readonly #notes: AttemptNotes
+  readonly #log: Pick<RequestLog, 'write' | 'errorAnswer'>
+  readonly #metrics: Pick<ProxyMetrics, 'finished' | 'attempt'>
 
   constructor(
     log: Pick<RequestLog, 'write' | 'errorAnswer'>,
@@ -31,10 +26,6 @@ export class Journal {
   ) {
     this.#log = log
     this.#metrics = metrics
-    this.#notes = {
-      attempted: (attempt) => metrics.attempt(attempt.channel, attempt.class),
-      quoted: (headers, body, secrets) => log.errorAnswer(headers, body, secrets),
-    }
   }
 
   /**
@@ -42,7 +33,7 @@ export class Journal {
    * GatewayError for the client. Resolves if the client left.
    */
   async run(arrival: Arrival, work: (ctx: RequestContext) => Promise<void>): Promise<void> {
-    const ctx = new RequestContext(arrival, this.#notes)
+    const ctx = new RequestContext(arrival, { log: this.#log, metrics: this.#metrics })
     try {
       await work(ctx)
     } catch (error) {
@@ -54,17 +45,18 @@ export class Journal {
     } finally {
       ctx.end()
       if (ctx.error !== undefined || arrival.failuresOnly !== true)
-        this.#finish(ctx.record, { error: ctx.error, sent: arrival.status(), startedAt: ctx.startedAt })
+        this.#finish(ctx.record, arrival.status(), ctx.startedAt, ctx.error)
     }
   }
 
   /** Logs and counts a request that was refused before any stage ran. */
   refused({ endpoint, requestId, req, known = {} }: Refused, error: GatewayError): void {
     const record = { ...newRecord(endpoint, requestId, req), ...known }
-    this.#finish(record, { error, sent: 0, startedAt: performance.now() })
+    this.#finish(record, 0, performance.now(), error)
   }
 
-  #finish(record: RequestRecord, { error, sent, startedAt }: Ended): void {
+  /** `sent`: the HTTP status that the client got; 0 for none. `error`: the client got it, or is about to get it. */
+  #finish(record: RequestRecord, sent: number, startedAt: number, error: GatewayError | undefined): void {
     record.status = sent || (error?.status ?? CLIENT_CLOSED)
     record.code = error?.code
     if (error?.param != null) record.param = mask(error.param, []).slice(0, MAX_PARAM)
@@ -72,14 +64,6 @@ export class Journal {
     this.#log.write(record)
     this.#metrics.finished(factsOf(record, error))
   }
-}
-
-interface Ended {
-  /** The client got it, or is about to get it. */
-  error: GatewayError | undefined
-  /** The HTTP status that the client got; 0 for none. */
-  sent: number
-  startedAt: number
 }
 
 function factsOf(record: RequestRecord, error: GatewayError | undefined): RequestFacts {

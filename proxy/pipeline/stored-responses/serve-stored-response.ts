@@ -16,7 +16,7 @@ import type { AdmittedContext } from '../request/context.ts'
 import { type ItemQuery, itemPage, itemQuery, upstreamItemQuery } from './item-page.ts'
 
 /** A client's question about a stored response. */
-interface StoredQuestion {
+export interface StoredQuestion {
   id: string
   what: 'response' | 'input_items' | 'delete'
   query: URLSearchParams

@@ -162,7 +162,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/attempt/try-once.ts',
     'test/e2e/stream-billing.test.ts',
     // A client that leaves during a complete answer pays nothing for it.
-    ['new AbandonedAttempt(target, progress.status === 200)', 'new AbandonedAttempt(target, false)'],
+    ['new AbandonedAttempt(target, status === 200)', 'new AbandonedAttempt(target, false)'],
   ),
   // An error with an endless body keeps a request from the next channel.
   ...faults('proxy/pipeline/attempt/try-once.ts', 'test/e2e/interrupted-requests.test.ts', [

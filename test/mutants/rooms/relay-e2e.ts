@@ -25,7 +25,7 @@ export const RELAY_E2E: Mutant[] = [
     ['/^\\/api\\/proxy$/', '/^\\/api\\/proxy$/i'],
     ['/^\\/api\\/proxy$/', '/^(?:\\/api)?\\/proxy$/'],
     // A link in a page makes a call.
-    ["RELAY_PATH,\n    only('POST'),", "RELAY_PATH,\n    only('GET', 'POST'),"],
+    ["RELAY_PATH, ['POST'],", "RELAY_PATH, ['GET', 'POST'],"],
   ),
 
   // Settings are read but have no effect.

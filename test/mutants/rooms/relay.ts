@@ -105,7 +105,10 @@ export const RELAY: Mutant[] = [
     // A silent stream shows nothing.
     ['res.flushHeaders()', ''],
     // The upstream continues without a client.
-    ['await unlessAborted(streamAnswer(call, res, events), signal)', 'await streamAnswer(call, res, events)'],
+    [
+      'await unlessAborted(streamAnswer(call, res, received), signal)',
+      'await streamAnswer(call, res, received)',
+    ],
   ),
 
   ...faults(

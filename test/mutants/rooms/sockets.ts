@@ -112,7 +112,10 @@ export const SOCKETS: Mutant[] = [
     '(unread - this.#control > UNCOUNTED_BYTES ? unread : 0)',
   ]),
   // Connections of vanished clients stay open.
-  ...faults('proxy/socket/heartbeat.ts', ENDS, ['if (!isPaused() && bytesRead() === received) dead()', '']),
+  ...faults('proxy/socket/heartbeat.ts', ENDS, [
+    'if (!ws.isPaused && socket.bytesRead === received) ws.terminate()',
+    '',
+  ]),
   // A message may take forever, and a client may leave its answer unread.
   ...faults('proxy/socket/intake.ts', 'proxy/socket/intake.test.ts', ['      else onTimeout()\n', '']),
   ...faults('proxy/socket/stall.ts', 'proxy/socket/stall.test.ts', ['++still > LOOKS', '++still > 1_000']),
@@ -154,7 +157,7 @@ export const SOCKETS: Mutant[] = [
     UPGRADE,
     // A socket opens without a key or at a stopping proxy, and its calls are not counted.
     ['await admit(admission, arrived)', '{ caller: { hash: admit.name, key: {} }, record: arrived.record }'],
-    ['    const load = loadProblem(parts)\n', '    const load = loadOf(parts.overload)\n'],
+    ['    const load = loadProblem(parts)\n', '    const load = parts.overload.problem()\n'],
     ['leave = overload.enter(() => addressOf(ports.admission, call.req))', 'leave = () => undefined'],
     // Agents do not learn that they must fall back to HTTP.
     [
