@@ -1,14 +1,12 @@
 /** Collects the parts of a stream into the whole answer. */
-import type { AssistantPart, ModelAnswer, ReasoningPart, StreamPart } from './types.ts'
+import type { AssistantPart, ModelAnswer, PartOf, ReasoningPart, StreamPart } from './types.ts'
 
 /** Later paragraphs are joined: without a bound, an upstream's number could make an array of any length. */
 const MAX_PARAGRAPHS = 1000
 
-type Start = Extract<StreamPart, { type: 'start' }>
-
 /** Takes the parts of one stream as they arrive. */
 export class Folder {
-  #start: Start = { type: 'start' }
+  #start: PartOf<'start'> = { type: 'start' }
   readonly #parts: AssistantPart[] = []
   readonly #byId = new Map<string, AssistantPart>()
   #answer: ModelAnswer | undefined
@@ -91,15 +89,9 @@ export class Folder {
     }
   }
 
-  #finish({ finish, usage, tier }: Extract<StreamPart, { type: 'finish' }>): void {
-    const { id, model, created } = this.#start
-    const answer: ModelAnswer = { parts: this.#parts, finish }
-    if (id !== undefined) answer.id = id
-    if (model !== undefined) answer.model = model
-    if (created !== undefined) answer.created = created
-    if (usage !== undefined) answer.usage = usage
-    if (tier !== undefined) answer.tier = tier
-    this.#answer = answer
+  #finish({ type: _type, ...end }: PartOf<'finish'>): void {
+    const { type: _start, usage: _early, ...head } = this.#start
+    this.#answer = { ...head, parts: this.#parts, ...end }
   }
 }
 

@@ -404,5 +404,9 @@ export type StreamPart =
   /** The last part, once; every other part has ended. */
   | { type: 'finish'; finish: Finish; usage?: Usage; tier?: string }
 
+export type PartOf<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>
+
+export type Emit = (part: StreamPart) => void
+
 /** Sits between a decoder and an encoder: takes parts, and emits others instead. */
-export type PartFilter = (emit: (part: StreamPart) => void) => (part: StreamPart) => void
+export type PartFilter = (emit: Emit) => Emit

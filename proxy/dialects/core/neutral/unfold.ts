@@ -1,15 +1,13 @@
 /** The inverse of fold.ts: a whole answer as the parts of a stream. */
 import type {
   AssistantPart,
+  Emit,
   ModelAnswer,
   ReasoningPart,
   RefusalPart,
-  StreamPart,
   TextPart,
   ToolCallPart,
 } from './types.ts'
-
-type Emit = (part: StreamPart) => void
 
 /** Emits start, each part with one delta (reasoning: one for each paragraph), and finish. */
 export function unfold(answer: ModelAnswer, emit: Emit): void {

@@ -5,7 +5,7 @@ import type { StreamDecoder, StreamFeatures } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { contentList, unreadable } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
-import type { StreamPart } from '../../../core/neutral/types.ts'
+import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { readUsage } from '../../usage.ts'
 import { detailText } from '../reasoning.ts'
@@ -15,7 +15,6 @@ import { isFailure, readFinish } from './finish.ts'
 import { StreamCalls } from './stream-calls.ts'
 import { addDetails } from './stream-details.ts'
 
-type Emit = (part: StreamPart) => void
 type Kind = 'text' | 'refusal' | 'reasoning'
 
 /** Longer data cannot be `[DONE]`. */

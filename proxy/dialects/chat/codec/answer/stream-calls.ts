@@ -1,11 +1,9 @@
 /** Assembles the tool calls of a stream, also from upstreams that send them out of order. */
 
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
-import type { StreamPart } from '../../../core/neutral/types.ts'
+import type { Emit } from '../../../core/neutral/types.ts'
 import { extraCarrier } from '../request/decode-messages.ts'
 import { readCallBody } from './call-body.ts'
-
-type Emit = (part: StreamPart) => void
 
 interface Call {
   part: string

@@ -4,13 +4,11 @@ import type { UpstreamFailure } from '../../../../errors.ts'
 import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
-import type { StreamPart } from '../../../core/neutral/types.ts'
+import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { isCompleted, isPartial } from '../../events.ts'
 import { addUsage, readUsage } from '../../usage.ts'
 import { readImage, readMaking } from './image-fields.ts'
-
-type Emit = (part: StreamPart) => void
 
 export function decodeStream(emit: Emit, request: ParsedRequest): StreamDecoder {
   return new ImagesDecoder(emit, request)

@@ -4,7 +4,7 @@ import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { unreadable } from '../../../core/errors/unreadable.ts'
 import { isRecord, tryParse } from '../../../core/json/value.ts'
-import type { StreamPart } from '../../../core/neutral/types.ts'
+import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { mergeUsage, readTier, readUsage } from '../../usage.ts'
 import { isNamelessCall } from './block-read.ts'
@@ -22,7 +22,7 @@ const OF_ANSWER = new Set([
   'message_stop',
 ])
 
-export function decodeStream(emit: (part: StreamPart) => void, request: ParsedRequest): StreamDecoder {
+export function decodeStream(emit: Emit, request: ParsedRequest): StreamDecoder {
   return new MessagesStreamDecoder(emit, request)
 }
 
@@ -30,7 +30,7 @@ class MessagesStreamDecoder implements StreamDecoder {
   readonly forgetsText = true
   failure: UpstreamFailure | undefined
   done = false
-  readonly #emit: (part: StreamPart) => void
+  readonly #emit: Emit
   readonly #request: ParsedRequest
   readonly #blocks: OpenBlocks
   #begun = false
@@ -38,7 +38,7 @@ class MessagesStreamDecoder implements StreamDecoder {
   #usage: unknown
   #stop: Record<string, unknown> = {}
 
-  constructor(emit: (part: StreamPart) => void, request: ParsedRequest) {
+  constructor(emit: Emit, request: ParsedRequest) {
     this.#emit = emit
     this.#request = request
     this.#blocks = new OpenBlocks(emit)

@@ -7,7 +7,7 @@ import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { contentText, inputText, unreadable } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
-import type { StreamPart } from '../../../core/neutral/types.ts'
+import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { readUsage } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
@@ -19,8 +19,6 @@ import { MessageDecoder } from './decode-message-stream.ts'
 import { ReasoningDecoder } from './decode-reasoning-stream.ts'
 import { ItemQueue } from './item-queue.ts'
 import { Items } from './items.ts'
-
-type Emit = (part: StreamPart) => void
 
 export function decodeStream(emit: Emit, request: ParsedRequest): StreamDecoder {
   return new ResponsesDecoder(emit, request)
