@@ -1,6 +1,7 @@
 /** Fields that chat and responses write in the same way. */
 import { createHash } from 'node:crypto'
-import type { CacheMark } from '../core/neutral/types.ts'
+import type { CacheMark, Extended } from '../core/neutral/types.ts'
+import type { Writer } from '../core/writer.ts'
 import type { Breakpoint } from './wire.ts'
 
 const MAX_USER = 128
@@ -19,12 +20,17 @@ export function fileName(mediaType: string): string {
 /** Lifetimes of messages' cache marks, and the next longer ones of OpenAI. */
 const LIFETIMES = { '5m': '30m', '30m': '30m', '1h': '12h', '12h': '12h' } as const
 
-export function lifetimeOf(ttl: NonNullable<CacheMark['ttl']>): '30m' | '12h' {
-  return LIFETIMES[ttl]
-}
-
-/** A cache mark as the field of a content part. */
-export function cacheBreakpoint({ ttl }: CacheMark): { prompt_cache_breakpoint: Breakpoint } {
+/** The mark of a content part; undefined, and a loss, if the upstream takes no marks. */
+export function cacheMark(owner: Extended & { cache?: CacheMark }, writer: Writer): Breakpoint | undefined {
+  const { cache } = owner
+  if (cache === undefined) return undefined
+  if (!writer.features.cacheMarks) {
+    writer.lose('cacheMark', owner)
+    return undefined
+  }
   const mode = 'explicit'
-  return { prompt_cache_breakpoint: ttl === undefined ? { mode } : { mode, ttl: LIFETIMES[ttl] } }
+  if (cache.ttl === undefined) return { mode }
+  const ttl = LIFETIMES[cache.ttl]
+  if (ttl !== cache.ttl) writer.addLoss(`${writer.name('cacheMark', owner)}.ttl`)
+  return { mode, ttl }
 }
