@@ -47,6 +47,11 @@ export function readFailure(body: unknown, request: ParsedRequest, detail: strin
   }
 }
 
+/** The failure of a whole answer with status 200 that is an error body. */
+export function errorInAnswer(body: unknown, request: ParsedRequest): UpstreamFailure {
+  return { ...readFailure(body, request, 'error_in_answer'), status: 200 }
+}
+
 /** The status that the error names, or that its codes imply. */
 function statusInside(error: UpstreamError): number | undefined {
   const { status_code, status, code } = error.fields

@@ -11,6 +11,16 @@ export function noFields(): Fields {
   return Object.create(null)
 }
 
+/** The result of `write`; undefined when a value nests too deep, or becomes too long, for JSON.stringify. */
+export function unlessTooDeep<T>(write: () => T): T | undefined {
+  try {
+    return write()
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
 const JSON_BEGIN = /^\s*[[{"\d\-tfn]/
 
 /** The parsed JSON, or undefined for other text. Checks the first character first, because exceptions are slow. */

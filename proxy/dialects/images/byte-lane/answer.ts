@@ -1,7 +1,9 @@
 /** Reads whole answers of the images API. */
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer } from '../../core/byte-lane.ts'
-import { readFailure } from '../../core/errors/read.ts'
+import { errorInAnswer } from '../../core/errors/read.ts'
+import { badAnswer } from '../../core/errors/unreadable.ts'
+import { present } from '../../core/json/present.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import type { FieldsOf } from '../../core/json/wire.ts'
 import type { ParsedRequest } from '../../core/request.ts'
@@ -19,17 +21,12 @@ export function readAnswer(
   events: EventFamily | undefined,
 ): Answer | UpstreamFailure {
   const value = tryParse(body.toString('utf8'))
-  if (isRecord(value) && value.error) {
-    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
-  }
+  if (isRecord(value) && value.error) return errorInAnswer(value, request)
   const images = imagesOf(value)
-  if (!isRecord(value) || images.length === 0) {
-    return { class: 'unknown', status: 200, detail: 'no_answer' }
-  }
-  const usage = readUsage(value.usage, images.length)
+  if (!isRecord(value) || images.length === 0) return badAnswer('no_answer')
   return {
     body: events === undefined ? body : Buffer.from(toStream(value, images, events)),
-    ...(usage !== undefined && { usage }),
+    ...present({ usage: readUsage(value.usage, images.length) }),
     delivered: { deltas: 0, bytes: 0, images: images.length },
   }
 }
