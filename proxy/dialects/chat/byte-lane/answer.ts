@@ -5,7 +5,7 @@ import type { Answer } from '../../core/byte-lane.ts'
 import { errorInAnswer } from '../../core/errors/read.ts'
 import { badAnswer } from '../../core/errors/unreadable.ts'
 import { present } from '../../core/json/present.ts'
-import { isRecord, tryParse, unlessTooDeep } from '../../core/json/value.ts'
+import { isEmpty, isRecord, listOf, tryParse, unlessTooDeep } from '../../core/json/value.ts'
 import type { FieldsOf } from '../../core/json/wire.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 import type { ParsedRequest } from '../../core/request.ts'
@@ -46,8 +46,7 @@ function countMessages(choices: Record<string, unknown>[]): Delivered {
   for (const { message } of choices) {
     if (!isRecord(message)) continue
     for (const field of FIRST_DELTAS) add(message[field])
-    const calls: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : []
-    for (const call of [...calls, { function: message.function_call }]) {
+    for (const call of [...listOf(message.tool_calls), { function: message.function_call }]) {
       if (!isRecord(call)) continue
       if (isRecord(call.function)) add(call.function.arguments)
       if (isRecord(call.custom)) add(call.custom.input)
@@ -93,10 +92,6 @@ function choiceChunks(choice: Record<string, unknown>, position: number): Fields
     ...deltas,
     { index, delta: {}, logprobs: choice.logprobs ?? null, finish_reason: choice.finish_reason ?? 'stop' },
   ]
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
 /** Adds the position, which streamed calls carry, and the type, which the SDKs require and a few upstreams omit. */

@@ -2,7 +2,7 @@
  * Keeps long integers in tool arguments that are JSON objects instead of text. JavaScript numbers lose digits beyond 2^53,
  * and an id without them names another thing.
  */
-import { type Fields, isRecord, tryParse, unlessTooDeep } from './value.ts'
+import { type Fields, isRecord, listOf, tryParse, unlessTooDeep } from './value.ts'
 
 type Revive = (key: string, value: unknown, context: { source?: string }) => unknown
 
@@ -77,7 +77,7 @@ function takeInputs(turn: Fields, exact: unknown): Fields {
 }
 
 function contentOf(turn: unknown): unknown[] {
-  return isRecord(turn) && Array.isArray(turn.content) ? turn.content : []
+  return isRecord(turn) ? listOf(turn.content) : []
 }
 
 function at(list: unknown, index: number): unknown {

@@ -4,7 +4,7 @@ import type { Answer } from '../../core/byte-lane.ts'
 import { errorInAnswer } from '../../core/errors/read.ts'
 import { badAnswer } from '../../core/errors/unreadable.ts'
 import { present } from '../../core/json/present.ts'
-import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import { type Fields, isRecord, isText, tryParse } from '../../core/json/value.ts'
 import type { FieldsOf } from '../../core/json/wire.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { type EventFamily, eventText } from '../events.ts'
@@ -35,10 +35,6 @@ export function readAnswer(
 export function imagesOf(value: unknown): Fields[] {
   if (!isRecord(value) || !Array.isArray(value.data)) return []
   return value.data.filter(isRecord).filter(({ b64_json, url }) => isText(b64_json) || isText(url))
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value !== ''
 }
 
 /** An event for each image; the last one has the usage of all images. */

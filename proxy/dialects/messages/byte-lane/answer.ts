@@ -5,7 +5,7 @@ import type { Answer } from '../../core/byte-lane.ts'
 import { errorInAnswer } from '../../core/errors/read.ts'
 import { badAnswer } from '../../core/errors/unreadable.ts'
 import { present } from '../../core/json/present.ts'
-import { type Fields, isRecord, tryParse, unlessTooDeep } from '../../core/json/value.ts'
+import { type Fields, isRecord, listOf, tryParse, unlessTooDeep } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { eventText } from '../event.ts'
@@ -89,8 +89,7 @@ function dismantle(block: Fields): { skeleton: Fields; deltas: wire.Delta[] } {
   if (typeof block.text === 'string' && block.type === 'text') {
     const { citations, ...rest } = block
     if (block.text !== '') deltas.push({ type: 'text_delta', text: block.text })
-    const given: unknown[] = Array.isArray(citations) ? citations : []
-    for (const citation of given) deltas.push({ type: 'citations_delta', citation })
+    for (const citation of listOf(citations)) deltas.push({ type: 'citations_delta', citation })
     return { skeleton: { ...rest, ...NO_TEXT, ...(citations === null && { citations }) }, deltas }
   }
   if (typeof block.thinking === 'string' && block.type === 'thinking') {

@@ -1,8 +1,7 @@
 /** Writes a whole response as a stream, for upstreams that ignore `stream: true`. */
-import { type Fields, isRecord, unlessTooDeep } from '../../core/json/value.ts'
+import { type Fields, isRecord, listOf, textOf, unlessTooDeep } from '../../core/json/value.ts'
 import type { FieldsOf } from '../../core/json/wire.ts'
 import { EventWriter } from '../codec/answer/answer-events.ts'
-import { listOf, textOf } from '../codec/answer/decode-item.ts'
 import type * as wire from '../wire.ts'
 
 type Writer = EventWriter<wire.ForeignEvent>

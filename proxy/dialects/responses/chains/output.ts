@@ -4,7 +4,7 @@ import type { AnswerRecord } from '../../core/chains.ts'
 import { elementsOf, objectOf } from '../../core/json/pieces.ts'
 import { type Member, scanObject } from '../../core/json/scanner.ts'
 import { cut, memberCut, spanOf } from '../../core/json/splice.ts'
-import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import { type Fields, isRecord, isText, tryParse } from '../../core/json/value.ts'
 import { boundOf, encryptedOf, MAX_ID_LENGTH } from './position.ts'
 
 /** Types of items that need no state of their upstream. */
@@ -42,7 +42,7 @@ export function recordOf(response: string, streamed: readonly string[]): AnswerR
 }
 
 function isId(id: unknown): id is string {
-  return typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH
+  return isText(id) && id.length <= MAX_ID_LENGTH
 }
 
 /** The items of a response by id, as input items. */

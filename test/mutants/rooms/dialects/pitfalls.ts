@@ -75,7 +75,7 @@ export const PITFALLS: Mutant[] = [
       'if (chunk.usage) this.#usage ??= readUsage(chunk.usage)',
     ],
     [
-      "if (typeof reason === 'string' && reason !== '') this.#reason = reason",
+      "if (isText(reason)) this.#reason = reason",
       "if (typeof reason === 'string') this.#reason = reason",
     ],
     // 7.9 Content beside an empty reasoning_content is lost.

@@ -10,11 +10,7 @@ import { isCompleted, isPartial } from '../../events.ts'
 import { addUsage, readUsage } from '../../usage.ts'
 import { readImage, readMaking } from './image-fields.ts'
 
-export function decodeStream(emit: Emit, request: ParsedRequest): StreamDecoder {
-  return new ImagesDecoder(emit, request)
-}
-
-class ImagesDecoder implements StreamDecoder {
+export class ImagesDecoder implements StreamDecoder {
   failure: UpstreamFailure | undefined
   readonly #emit: Emit
   readonly #request: ParsedRequest

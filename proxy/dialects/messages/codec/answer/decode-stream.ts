@@ -3,7 +3,7 @@ import type { UpstreamFailure } from '../../../../errors.ts'
 import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { unreadable } from '../../../core/errors/unreadable.ts'
-import { isRecord, tryParse } from '../../../core/json/value.ts'
+import { isRecord, listOf, tryParse } from '../../../core/json/value.ts'
 import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { mergeUsage, readTier, readUsage } from '../../usage.ts'
@@ -22,11 +22,7 @@ const OF_ANSWER = new Set([
   'message_stop',
 ])
 
-export function decodeStream(emit: Emit, request: ParsedRequest): StreamDecoder {
-  return new MessagesStreamDecoder(emit, request)
-}
-
-class MessagesStreamDecoder implements StreamDecoder {
+export class MessagesStreamDecoder implements StreamDecoder {
   readonly forgetsText = true
   failure: UpstreamFailure | undefined
   done = false
@@ -117,8 +113,7 @@ class MessagesStreamDecoder implements StreamDecoder {
       ...(usage !== undefined && { usage }),
     })
     // A call made by one of the vendor's tools arrives whole in message_start.
-    const content: unknown[] = Array.isArray(message.content) ? message.content : []
-    for (const block of content.filter(isRecord)) {
+    for (const block of listOf(message.content).filter(isRecord)) {
       this.#startBlock('first', block)
       this.#blocks.stop('first')
     }

@@ -11,15 +11,11 @@ import { writeFinish } from './stop-reason.ts'
 
 const NOT_STOPPED: wire.Stop = { stop_reason: null, stop_sequence: null, stop_details: null }
 
-export function encodeStream(client: ClientView): StreamEncoder {
-  return new MessagesStreamEncoder(client)
-}
-
 /**
  * Blocks must not overlap: of the open parts the first is written as it arrives, and the others are held until it is
  * their turn.
  */
-class MessagesStreamEncoder implements StreamEncoder {
+export class MessagesStreamEncoder implements StreamEncoder {
   readonly #client: ClientView
   readonly #writer: BlockWriter
   /** The part that is written as it arrives. */

@@ -1,8 +1,8 @@
 /** Reads the events of one output item as the parts of a stream. */
 
-import type { Fields } from '../../../core/json/value.ts'
+import { type Fields, textOf } from '../../../core/json/value.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
-import { callInput, readCallHead, readMaking, readWhole, textOf } from './decode-item.ts'
+import { callInput, readCallHead, readMaking, readWhole } from './decode-item.ts'
 import type { Sink } from './item-queue.ts'
 
 export abstract class ItemDecoder {

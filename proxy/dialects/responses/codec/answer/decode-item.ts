@@ -1,6 +1,6 @@
 /** Reads whole output items as parts of an answer. */
 import { contentList, contentText, inputText } from '../../../core/errors/unreadable.ts'
-import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord, isText, listOf, textOf } from '../../../core/json/value.ts'
 import { imageType } from '../../../core/neutral/media.ts'
 import type { AssistantPart, Carrier, HostedPart, ImagePart, Making } from '../../../core/neutral/types.ts'
 import { readAnnotation } from './item-annotations.ts'
@@ -44,10 +44,6 @@ export function readMaking(fields: Fields): Making {
     ...(isText(background) && { background }),
     ...(isText(format) && { format }),
   }
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
 }
 
 function readMessage(item: Fields): AssistantPart[] {
@@ -110,7 +106,7 @@ export function hosted(item: Fields, name: string): HostedPart {
 
 export function readCarrier(item: Fields): Carrier | undefined {
   const { encrypted_content: value, id } = item
-  if (typeof value !== 'string' || value === '') return undefined
+  if (!isText(value)) return undefined
   return { dialect: 'responses', kind: 'encrypted', value, ...(typeof id === 'string' && { id }) }
 }
 
@@ -130,12 +126,4 @@ export function textsOf(list: unknown): string[] {
 /** True for text and refusals. */
 export function isMessagePart(part: unknown): boolean {
   return isRecord(part) && (part.type === 'output_text' || part.type === 'refusal')
-}
-
-export function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }

@@ -1,6 +1,6 @@
 import { contentList, contentText } from '../../../core/errors/unreadable.ts'
-import { type Fields, isRecord } from '../../../core/json/value.ts'
-import { hosted, listOf, textOf } from './decode-item.ts'
+import { type Fields, isRecord, listOf, textOf } from '../../../core/json/value.ts'
+import { hosted } from './decode-item.ts'
 import { ItemDecoder } from './decode-item-stream.ts'
 import { readAnnotation } from './item-annotations.ts'
 

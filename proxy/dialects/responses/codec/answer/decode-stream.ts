@@ -6,25 +6,21 @@ import type { UpstreamFailure } from '../../../../errors.ts'
 import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { contentText, inputText, unreadable } from '../../../core/errors/unreadable.ts'
-import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import { type Fields, isRecord, listOf, textOf, tryParse } from '../../../core/json/value.ts'
 import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { readUsage } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
 import { readHead } from './answer-object.ts'
 import { isFailed } from './decode-answer.ts'
-import { isMessagePart, listOf, textOf } from './decode-item.ts'
+import { isMessagePart } from './decode-item.ts'
 import { CallDecoder, HostedDecoder, type ItemDecoder } from './decode-item-stream.ts'
 import { MessageDecoder } from './decode-message-stream.ts'
 import { ReasoningDecoder } from './decode-reasoning-stream.ts'
 import { ItemQueue } from './item-queue.ts'
 import { Items } from './items.ts'
 
-export function decodeStream(emit: Emit, request: ParsedRequest): StreamDecoder {
-  return new ResponsesDecoder(emit, request)
-}
-
-class ResponsesDecoder implements StreamDecoder {
+export class ResponsesDecoder implements StreamDecoder {
   failure: UpstreamFailure | undefined
   finished = false
   readonly #emit: Emit

@@ -11,11 +11,7 @@ import { callItem, explanationOf, linkText, messageItem, reasoningItem, wholeIte
 import { CallWriter, ContentWriter, type PartWriter, ReasoningWriter } from './encode-item-stream.ts'
 import { begun, Draft } from './item-draft.ts'
 
-export function encodeStream(client: ClientView): StreamEncoder {
-  return new ResponsesEncoder(client)
-}
-
-class ResponsesEncoder implements StreamEncoder {
+export class ResponsesEncoder implements StreamEncoder {
   readonly #client: ClientView
   readonly #writer = new EventWriter()
   readonly #parts = new Map<string, PartWriter>()

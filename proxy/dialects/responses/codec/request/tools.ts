@@ -1,7 +1,7 @@
 /** Tools and the tool choice, both ways. */
 
 import { refusal } from '../../../core/json/fields.ts'
-import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord, listOf } from '../../../core/json/value.ts'
 import { keep } from '../../../core/neutral/keep.ts'
 import type {
   CustomTool,
@@ -106,16 +106,17 @@ function readNamespace(value: Fields, path: string): Tool[] {
   if (!isPlain || tools.length === 0) {
     return [hosted('namespace', value, path)]
   }
-  const list: unknown[] = Array.isArray(value.tools) ? value.tools : []
-  return list.filter(isRecord).map((original, i) => {
-    const at = `${path}.tools[${i}]`
-    const tool =
-      original.type === 'custom' ? readCustom(original, at, name) : readFunction(original, at, name)
-    if (i > 0) return tool
-    // The first tool also carries the fields of the namespace, so that they are reported as losses.
-    const own = Object.entries(tool.ext?.fields ?? {}).map(([key, field]) => [`tools.${key}`, field])
-    return { ...tool, ...keep(placeOf(path), value, ['type', 'name', 'tools'], Object.fromEntries(own)) }
-  })
+  return listOf(value.tools)
+    .filter(isRecord)
+    .map((original, i) => {
+      const at = `${path}.tools[${i}]`
+      const tool =
+        original.type === 'custom' ? readCustom(original, at, name) : readFunction(original, at, name)
+      if (i > 0) return tool
+      // The first tool also carries the fields of the namespace, so that they are reported as losses.
+      const own = Object.entries(tool.ext?.fields ?? {}).map(([key, field]) => [`tools.${key}`, field])
+      return { ...tool, ...keep(placeOf(path), value, ['type', 'name', 'tools'], Object.fromEntries(own)) }
+    })
 }
 
 function readSearch(value: Fields, path: string): FunctionTool {
