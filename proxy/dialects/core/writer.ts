@@ -1,7 +1,7 @@
 import type { Features } from '../../../contract/profiles.ts'
 import { GatewayError } from '../../errors.ts'
 import type { EncodeTarget } from './codec.ts'
-import type { TypedField } from './neutral/losses.ts'
+import type { TypedField } from './neutral/typed-field.ts'
 import type { Extended } from './neutral/types.ts'
 
 /** The upstream of a request, as the encoders of its parts see it. */

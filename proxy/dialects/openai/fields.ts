@@ -1,6 +1,8 @@
-/** Fields that chat and responses write in the same way. */
+/** Fields that dialects of the OpenAI family have in common. */
 import { createHash } from 'node:crypto'
-import type { CacheMark, Extended } from '../core/neutral/types.ts'
+import { present } from '../core/json/present.ts'
+import { type Fields, isText } from '../core/json/value.ts'
+import type { CacheMark, Extended, Making } from '../core/neutral/types.ts'
 import type { Writer } from '../core/writer.ts'
 import type { Breakpoint } from './wire.ts'
 
@@ -9,6 +11,18 @@ const MAX_USER = 128
 /** Replaces a name that is too long (some agents send JSON) with its hash, so the same user keeps the same name. */
 export function shortUser(user: string): string {
   return user.length <= MAX_USER ? user : createHash('sha256').update(user).digest('hex')
+}
+
+/** How the model made an image. `entry`: of the image; `shared`: the answer, item or event that contains it. */
+export function readMaking(entry: Fields, shared: Fields): Making {
+  const read = (value: unknown) => (isText(value) ? value : undefined)
+  return present({
+    revisedPrompt: read(entry.revised_prompt),
+    size: read(shared.size),
+    quality: read(shared.quality),
+    background: read(shared.background),
+    format: read(shared.output_format),
+  })
 }
 
 /** File data requires a name, which determines its type. */

@@ -1,4 +1,5 @@
 /** Reads the error in an upstream's body, which may have any form. */
+import { present } from '../json/present.ts'
 import { isRecord, isText, listOf, tryParse } from '../json/value.ts'
 
 export interface UpstreamError {
@@ -21,12 +22,11 @@ export function upstreamError(body: unknown): UpstreamError {
   const words = [details.error_code, fields.code, fields.type, fields.status].filter(
     (word) => typeof word === 'string',
   )
-  const message = messageOf(fields)
   return {
     fields,
     words: words.map((word) => word.toLowerCase()),
     text: textOf(fields),
-    ...(message !== undefined && { message }),
+    ...present({ message: messageOf(fields) }),
   }
 }
 

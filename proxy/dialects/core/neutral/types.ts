@@ -185,8 +185,6 @@ export interface SystemTurn extends Extended {
   role: 'system'
   /** `top`: a field beside the conversation (`instructions`, `system`); `message`: a message within it. */
   placement: 'top' | 'message'
-  /** Written as `developer`. */
-  developer?: boolean
   parts: (TextPart | HostedPart)[]
 }
 
@@ -211,7 +209,6 @@ export interface ToolResult extends Extended {
   callId: string
   /** Of the call that it answers, if the dialect states it. */
   kind?: 'function' | 'custom'
-  name?: string
   parts: ResultPart[]
   /** The tools that a search found, instead of parts. The request declares them too. */
   found?: (FunctionTool | CustomTool)[]

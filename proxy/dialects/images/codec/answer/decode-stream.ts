@@ -6,9 +6,10 @@ import { readFailure } from '../../../core/errors/read.ts'
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
 import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
+import { readMaking } from '../../../openai/fields.ts'
 import { isCompleted, isPartial } from '../../events.ts'
 import { addUsage, readUsage } from '../../usage.ts'
-import { readImage, readMaking } from './image-fields.ts'
+import { readImage } from './image-fields.ts'
 
 export class ImagesDecoder implements StreamDecoder {
   failure: UpstreamFailure | undefined

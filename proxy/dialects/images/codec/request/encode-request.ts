@@ -1,8 +1,9 @@
 /** Writes the last turn of a conversation as a request for images. */
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
-import type { Losses, TypedField } from '../../../core/neutral/losses.ts'
+import type { Losses } from '../../../core/neutral/losses.ts'
 import { dataUrl } from '../../../core/neutral/media.ts'
+import type { TypedField } from '../../../core/neutral/typed-field.ts'
 import type { ImagePart, Media, ModelRequest, Tool, UserTurn } from '../../../core/neutral/types.ts'
 import { shortUser } from '../../../openai/fields.ts'
 import { multipartType, newBoundary } from '../../form/boundary.ts'

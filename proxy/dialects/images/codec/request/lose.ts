@@ -1,6 +1,7 @@
 /** Losses of a conversation that is sent to a model that only makes images. */
 import { GatewayError } from '../../../../errors.ts'
-import type { Losses, TypedField } from '../../../core/neutral/losses.ts'
+import type { Losses } from '../../../core/neutral/losses.ts'
+import type { TypedField } from '../../../core/neutral/typed-field.ts'
 import type { ModelRequest, ToolChoice, UserTurn } from '../../../core/neutral/types.ts'
 
 /** Typed fields that the images API lacks. Limits of text are not among them, because there is no text to limit. */

@@ -2,7 +2,8 @@
 import { contentList, contentText, inputText } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord, isText, listOf, textOf } from '../../../core/json/value.ts'
 import { imageType } from '../../../core/neutral/media.ts'
-import type { AssistantPart, Carrier, HostedPart, ImagePart, Making } from '../../../core/neutral/types.ts'
+import type { AssistantPart, Carrier, HostedPart, ImagePart } from '../../../core/neutral/types.ts'
+import { readMaking } from '../../../openai/fields.ts'
 import { readAnnotation } from './item-annotations.ts'
 
 /** The parts of an item, at least one; an empty list if `item` is not an item. */
@@ -26,23 +27,11 @@ export function readWhole(item: Fields, type: string): ImagePart | HostedPart {
   const { result } = item
   if (type !== 'image_generation_call' || typeof result !== 'string' || result === '')
     return hosted(item, type)
-  const made = readMaking(item)
+  const made = readMaking(item, item)
   return {
     type: 'image',
     source: { kind: 'data', mediaType: imageType(result, made.format), base64: result },
     made,
-  }
-}
-
-/** How the model made an image. `fields`: of an item or of a partial_image event. */
-export function readMaking(fields: Fields): Making {
-  const { revised_prompt: revisedPrompt, size, quality, background, output_format: format } = fields
-  return {
-    ...(isText(revisedPrompt) && { revisedPrompt }),
-    ...(isText(size) && { size }),
-    ...(isText(quality) && { quality }),
-    ...(isText(background) && { background }),
-    ...(isText(format) && { format }),
   }
 }
 

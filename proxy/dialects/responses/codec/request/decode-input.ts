@@ -116,7 +116,6 @@ class InputReader implements DecodedInput {
         this.turns.push({
           role: 'system',
           placement: 'message',
-          ...(role === 'developer' && { developer: true }),
           parts: readContent(item.content, place, isText),
           ...kept,
         })
@@ -198,12 +197,11 @@ function named(
 }
 
 function readResult(item: Fields, path: string): ToolResult {
-  const { call_id: callId, name } = schema.check(schema.callOutput, item, path)
+  const { call_id: callId } = schema.check(schema.callOutput, item, path)
   const place = { path: `${path}.output`, at: `${AT}.output` }
   const result: ToolResult = {
     callId,
     kind: item.type === 'custom_tool_call_output' ? 'custom' : 'function',
-    ...(name && { name }),
     parts: readContent(item.output, place, isResultPart),
   }
   return { ...result, ...keep(HERE, item, ['type', 'call_id', 'name', 'namespace', 'output', ...IDENTITY]) }

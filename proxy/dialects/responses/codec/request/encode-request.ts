@@ -1,6 +1,6 @@
 /** Writes the neutral form as a responses request. */
 import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
-import type { TypedField } from '../../../core/neutral/losses.ts'
+import type { TypedField } from '../../../core/neutral/typed-field.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { type Writer, writerFor } from '../../../core/writer.ts'
 import { shortUser } from '../../../openai/fields.ts'
