@@ -6,7 +6,6 @@ const MAX_PARAGRAPHS = 1000
 
 /** Takes the parts of one stream as they arrive. */
 export class Folder {
-  #start: PartOf<'start'> = { type: 'start' }
   readonly #parts: AssistantPart[] = []
   readonly #byId = new Map<string, AssistantPart>()
   #answer: ModelAnswer | undefined
@@ -14,7 +13,6 @@ export class Folder {
   part(p: StreamPart): void {
     switch (p.type) {
       case 'start':
-        this.#start = p
         break
       case 'text-start':
         this.#open(p.id, { type: 'text', text: '' })
@@ -37,7 +35,7 @@ export class Folder {
         this.#parts.push(p.part)
         break
       case 'finish':
-        this.#finish(p)
+        this.#answer = { parts: this.#parts, ...ending(p) }
         break
       default:
         this.#into(this.#byId.get(p.id), p)
@@ -88,11 +86,10 @@ export class Folder {
         if (p.type === 'tool-call-end' && p.cut && part.type === 'tool-call') part.cut = true
     }
   }
+}
 
-  #finish({ type: _type, ...end }: PartOf<'finish'>): void {
-    const { type: _start, usage: _early, ...head } = this.#start
-    this.#answer = { ...head, parts: this.#parts, ...end }
-  }
+function ending({ type: _type, ...end }: PartOf<'finish'>): Omit<ModelAnswer, 'parts'> {
+  return end
 }
 
 /** The answer in the parts of a whole stream; undefined when they have no finish. */

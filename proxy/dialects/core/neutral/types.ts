@@ -349,11 +349,6 @@ export interface Finish {
 }
 
 export interface ModelAnswer {
-  /** The upstream's. */
-  id?: string
-  model?: string
-  /** Seconds since the epoch. */
-  created?: number
   parts: AssistantPart[]
   finish: Finish
   /** Absent when the upstream did not report it. */
@@ -371,7 +366,7 @@ export interface ModelAnswer {
  */
 export type StreamPart =
   /** The first part, once. `usage`: known before the first token (some dialects report the input there). */
-  | { type: 'start'; id?: string; model?: string; created?: number; usage?: Usage }
+  | { type: 'start'; usage?: Usage }
   | { type: 'text-start'; id: string }
   | { type: 'text-delta'; id: string; text: string; logprobs?: unknown[] }
   | { type: 'annotation'; id: string; annotation: Annotation }

@@ -11,11 +11,12 @@ import type {
 
 /** Emits start, each part with one delta (reasoning: one for each paragraph), and finish. */
 export function unfold(answer: ModelAnswer, emit: Emit): void {
-  const { parts, finish, usage, tier, ...head } = answer
+  const { parts, ...end } = answer
+  const { usage } = end
   // A real stream has no output yet at its start.
-  emit({ type: 'start', ...head, ...(usage && { usage: { ...usage, output: 0, reasoning: 0 } }) })
+  emit({ type: 'start', ...(usage && { usage: { ...usage, output: 0, reasoning: 0 } }) })
   for (const [index, part] of parts.entries()) unfoldPart(part, String(index), emit)
-  emit({ type: 'finish', finish, ...(usage && { usage }), ...(tier !== undefined && { tier }) })
+  emit({ type: 'finish', ...end })
 }
 
 function unfoldPart(part: AssistantPart, id: string, emit: Emit): void {

@@ -31,11 +31,6 @@ function readAnswer(value: unknown, request: ParsedRequest): ModelAnswer | Upstr
   const parts = readMessage(message, choice.logprobs, textOf(value.id))
   const hasCalls = parts.some((part) => part.type === 'tool-call')
   return {
-    ...present({
-      id: text(value.id),
-      model: text(value.model),
-      created: typeof value.created === 'number' ? value.created : undefined,
-    }),
     parts,
     finish: readFinish(choice.finish_reason, hasCalls),
     ...present({ usage: readUsage(value.usage), tier: text(value.service_tier) }),

@@ -132,14 +132,8 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   #start(chunk: Fields): void {
     this.#started = true
-    const { id, model, created } = chunk
-    this.#id = textOf(id)
-    this.#emit({
-      type: 'start',
-      ...(this.#id !== '' && { id: this.#id }),
-      ...(isText(model) && { model }),
-      ...(typeof created === 'number' && { created }),
-    })
+    this.#id = textOf(chunk.id)
+    this.#emit({ type: 'start' })
   }
 
   #delta(delta: Fields, logprobs: unknown): void {

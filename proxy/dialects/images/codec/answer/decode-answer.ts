@@ -18,7 +18,6 @@ export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswe
     .filter((part) => part !== undefined)
   if (parts.length === 0) return badAnswer('no_answer')
   return {
-    ...(typeof value.created === 'number' && { created: value.created }),
     parts,
     finish: { reason: 'stop' },
     ...present({ usage: readUsage(value.usage, parts.length) }),

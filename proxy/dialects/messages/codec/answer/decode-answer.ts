@@ -22,8 +22,6 @@ export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswe
 function readMessage(message: Fields, blocks: Fields[]): ModelAnswer {
   const parts = blocks.map(readBlock).filter((part) => part !== undefined)
   return {
-    ...(typeof message.id === 'string' && { id: message.id }),
-    ...(typeof message.model === 'string' && { model: message.model }),
     parts,
     finish: readFinish(
       message,

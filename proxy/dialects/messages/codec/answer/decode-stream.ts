@@ -106,12 +106,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     const message = isRecord(given) ? given : {}
     this.#usage = message.usage
     const usage = readUsage(message.usage)
-    this.#emit({
-      type: 'start',
-      ...(typeof message.id === 'string' && { id: message.id }),
-      ...(typeof message.model === 'string' && { model: message.model }),
-      ...(usage !== undefined && { usage }),
-    })
+    this.#emit({ type: 'start', ...(usage && { usage }) })
     // A call made by one of the vendor's tools arrives whole in message_start.
     for (const block of listOf(message.content).filter(isRecord)) {
       this.#startBlock('first', block)

@@ -12,7 +12,7 @@ const FINISH: StreamPart = { type: 'finish', finish: { reason: 'stop' } }
 test('the stream of the protocol, event by event', () => {
   const usage = { ...zeroUsage(), input: 50, cachedInput: 40, cacheWrite: 10 }
   const { text, losses } = encodeParts([
-    { type: 'start', id: 'chatcmpl-7', model: 'up', usage },
+    { type: 'start', usage },
     { type: 'reasoning-start', id: 'r' },
     { type: 'reasoning-delta', id: 'r', text: 'T2', paragraph: 0 },
     { type: 'reasoning-end', id: 'r', carrier: { dialect: 'messages', kind: 'signature', value: 'SIG2' } },

@@ -5,16 +5,6 @@ import type { ModelAnswer, ModelRequest } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
 import type * as wire from '../../wire.ts'
 
-/** Facts that an upstream sends before the first token. */
-export function readHead(response: Record<string, unknown>): Pick<ModelAnswer, 'id' | 'model' | 'created'> {
-  const { id, model, created_at: created } = response
-  return {
-    ...(typeof id === 'string' && { id }),
-    ...(typeof model === 'string' && { model }),
-    ...(typeof created === 'number' && { created }),
-  }
-}
-
 /** What a response object takes from its request. */
 interface ResponseContext extends Pick<ClientView, 'echo' | 'id' | 'created'> {
   request: Pick<ModelRequest, 'model'>

@@ -8,7 +8,6 @@ import type { ModelAnswer } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { readUsage } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
-import { readHead } from './answer-object.ts'
 import { readItem } from './decode-item.ts'
 
 /** Statuses of responses that will have no answer, or do not have it yet. */
@@ -28,7 +27,6 @@ export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswe
     return badAnswer('nameless_tool_call')
   }
   return {
-    ...readHead(value),
     parts,
     finish: readFinish(
       value,

@@ -11,7 +11,6 @@ import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { readUsage } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
-import { readHead } from './answer-object.ts'
 import { isFailed } from './decode-answer.ts'
 import { isMessagePart } from './decode-item.ts'
 import { CallDecoder, HostedDecoder, type ItemDecoder } from './decode-item-stream.ts'
@@ -98,7 +97,7 @@ export class ResponsesDecoder implements StreamDecoder {
       case 'response.created':
       case 'response.queued':
       case 'response.in_progress':
-        this.#start(event.response)
+        this.#start()
         break
       case 'response.content_part.added':
         if (isMessagePart(event.part)) this.#message(event).partAdded(event.content_index, event.part)
@@ -145,15 +144,13 @@ export class ResponsesDecoder implements StreamDecoder {
     }
   }
 
-  #start(response: unknown): void {
-    if (this.#started) return
+  #start(): void {
+    if (!this.#started) this.#emit({ type: 'start' })
     this.#started = true
-    if (!isRecord(response)) this.#emit({ type: 'start' })
-    else this.#emit({ type: 'start', ...readHead(response) })
   }
 
   #open(item: Fields, index: unknown): ItemDecoder {
-    this.#start(undefined)
+    this.#start()
     const decoder = decoderOf(item, String(this.#items.all.length), this.#queue)
     this.#items.add(decoder, index)
     return decoder
@@ -221,7 +218,7 @@ export class ResponsesDecoder implements StreamDecoder {
       this.#fail(response)
       return
     }
-    this.#start(response)
+    this.#start()
     this.#finishItems(listOf(response.output).filter(isRecord))
     if (this.failure !== undefined) return
     const ended = type === 'response.incomplete' ? { ...response, status: 'incomplete' } : response

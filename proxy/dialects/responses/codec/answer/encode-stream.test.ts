@@ -21,7 +21,7 @@ const unfolded = (answer: ModelAnswer) => {
 }
 
 const GOLDEN: StreamPart[] = [
-  { type: 'start', id: 'msg_up', model: 'up' },
+  { type: 'start' },
   { type: 'reasoning-start', id: 'a' },
   { type: 'reasoning-delta', id: 'a', text: 'T2', paragraph: 0 },
   { type: 'reasoning-end', id: 'a', carrier: { dialect: 'messages', kind: 'signature', value: 'SIG2' } },
