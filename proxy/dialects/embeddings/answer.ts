@@ -7,6 +7,7 @@ import type { UpstreamFailure } from '../../errors.ts'
 import type { Answer } from '../core/byte-lane.ts'
 import { errorInAnswer } from '../core/errors/read.ts'
 import { badAnswer } from '../core/errors/unreadable.ts'
+import { present } from '../core/json/present.ts'
 import { isRecord, tryParse, unlessTooDeep } from '../core/json/value.ts'
 import { count } from '../core/neutral/token-count.ts'
 import type { ParsedRequest } from '../core/request.ts'
@@ -33,8 +34,7 @@ export function readAnswer(body: Buffer, request: ParsedRequest<EmbeddingsOwn>):
   const isUnchanged = entries.every((entry, i) => entry === given[i] && entry.embedding === vectors[i])
   const bytes = isUnchanged ? body : write(answer, entries, vectors)
   if (bytes === undefined) return badAnswer('unwritable_answer')
-  const usage = readUsage(answer.usage)
-  return { body: bytes, ...(usage !== undefined && { usage }), delivered: { deltas: 0, bytes: 0 } }
+  return { body: bytes, ...present({ usage: readUsage(answer.usage) }), delivered: { deltas: 0, bytes: 0 } }
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Collects the parts of a stream into the whole answer. */
-import type { AssistantPart, ModelAnswer, PartOf, ReasoningPart, StreamPart } from './types.ts'
+import type { AssistantPart, ModelAnswer, ReasoningPart, StreamPart } from './types.ts'
 
 /** Later paragraphs are joined: without a bound, an upstream's number could make an array of any length. */
 const MAX_PARAGRAPHS = 1000
@@ -34,9 +34,11 @@ export class Folder {
       case 'whole':
         this.#parts.push(p.part)
         break
-      case 'finish':
-        this.#answer = { parts: this.#parts, ...ending(p) }
+      case 'finish': {
+        const { type: _type, ...end } = p
+        this.#answer = { parts: this.#parts, ...end }
         break
+      }
       default:
         this.#into(this.#byId.get(p.id), p)
     }
@@ -86,10 +88,6 @@ export class Folder {
         if (p.type === 'tool-call-end' && p.cut && part.type === 'tool-call') part.cut = true
     }
   }
-}
-
-function ending({ type: _type, ...end }: PartOf<'finish'>): Omit<ModelAnswer, 'parts'> {
-  return end
 }
 
 /** The answer in the parts of a whole stream; undefined when they have no finish. */

@@ -3,6 +3,7 @@ import type { UpstreamFailure } from '../../../../errors.ts'
 import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { unreadable } from '../../../core/errors/unreadable.ts'
+import { present } from '../../../core/json/present.ts'
 import { isRecord, listOf, tryParse } from '../../../core/json/value.ts'
 import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
@@ -105,8 +106,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     this.#begun = true
     const message = isRecord(given) ? given : {}
     this.#usage = message.usage
-    const usage = readUsage(message.usage)
-    this.#emit({ type: 'start', ...(usage && { usage }) })
+    this.#emit({ type: 'start', ...present({ usage: readUsage(message.usage) }) })
     // A call made by one of the vendor's tools arrives whole in message_start.
     for (const block of listOf(message.content).filter(isRecord)) {
       this.#startBlock('first', block)
@@ -124,13 +124,10 @@ export class MessagesStreamDecoder implements StreamDecoder {
 
   #finish(): void {
     this.#blocks.stopAll()
-    const usage = readUsage(this.#usage)
-    const tier = readTier(this.#usage)
     this.#emit({
       type: 'finish',
       finish: readFinish(this.#stop, this.#blocks.hasCalls),
-      ...(usage !== undefined && { usage }),
-      ...(tier !== undefined && { tier }),
+      ...present({ usage: readUsage(this.#usage), tier: readTier(this.#usage) }),
     })
     this.done = true
   }

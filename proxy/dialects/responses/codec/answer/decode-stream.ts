@@ -6,6 +6,7 @@ import type { UpstreamFailure } from '../../../../errors.ts'
 import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { contentText, inputText, unreadable } from '../../../core/errors/unreadable.ts'
+import { present } from '../../../core/json/present.ts'
 import { type Fields, isRecord, listOf, textOf, tryParse } from '../../../core/json/value.ts'
 import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
@@ -222,7 +223,6 @@ export class ResponsesDecoder implements StreamDecoder {
     this.#finishItems(listOf(response.output).filter(isRecord))
     if (this.failure !== undefined) return
     const ended = type === 'response.incomplete' ? { ...response, status: 'incomplete' } : response
-    const usage = readUsage(response.usage)
     this.finished = true
     this.#emit({
       type: 'finish',
@@ -230,7 +230,7 @@ export class ResponsesDecoder implements StreamDecoder {
         ended,
         this.#items.all.some((item) => item instanceof CallDecoder),
       ),
-      ...(usage !== undefined && { usage }),
+      ...present({ usage: readUsage(response.usage) }),
       ...(typeof response.service_tier === 'string' && { tier: response.service_tier }),
     })
   }

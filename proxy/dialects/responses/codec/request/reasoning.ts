@@ -1,6 +1,5 @@
 /** Reasoning effort and summaries, both ways. */
 import type { Effort } from '../../../../../contract/profiles.ts'
-import { isRecord } from '../../../core/json/value.ts'
 import { effortOfBudget, nearestEffort } from '../../../core/neutral/effort.ts'
 import { keep } from '../../../core/neutral/keep.ts'
 import type { ModelRequest, Reasoning } from '../../../core/neutral/types.ts'
@@ -9,11 +8,9 @@ import type * as wire from '../../wire.ts'
 import * as schema from './schema.ts'
 
 export function readReasoning(value: unknown): Reasoning | undefined {
-  if (!isRecord(value)) {
-    if (value !== undefined && value !== null) schema.check(schema.reasoning, value, 'reasoning')
-    return undefined
-  }
-  const { effort, summary, generate_summary: oldSummary } = schema.check(schema.reasoning, value, 'reasoning')
+  if (value === undefined || value === null) return undefined
+  const given = schema.check(schema.reasoning, value, 'reasoning')
+  const { effort, summary, generate_summary: oldSummary } = given
   const shown = summary ?? oldSummary
   const isOld = !summary && Boolean(oldSummary)
   const reasoning: Reasoning = {
@@ -22,7 +19,7 @@ export function readReasoning(value: unknown): Reasoning | undefined {
     ...(isOld && { names: { summary: 'reasoning.generate_summary' } }),
   }
   const typed = ['effort', 'summary', 'generate_summary']
-  return { ...reasoning, ...keep({ dialect: 'responses', at: 'reasoning' }, value, typed) }
+  return { ...reasoning, ...keep({ dialect: 'responses', at: 'reasoning' }, given, typed) }
 }
 
 /** The field `reasoning` of a request; undefined if it would be empty. */
