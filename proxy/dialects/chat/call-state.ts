@@ -2,9 +2,7 @@
  * State that a chat upstream attaches to a tool call (Gemini's thought signatures). Calls of other dialects have no field
  * for it: their clients get it as reasoning without text after the call, and send that back.
  */
-import type { AssistantPart, Carrier, ModelRequest, StreamPart, Turn } from '../core/neutral/types.ts'
-
-type Emit = (part: StreamPart) => void
+import type { AssistantPart, Carrier, Emit, ModelRequest, Turn } from '../core/neutral/types.ts'
 
 /** Moves the state into reasoning after its call, for the client. */
 export function carryBesideCalls(emit: Emit): Emit {

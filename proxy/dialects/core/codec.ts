@@ -4,7 +4,7 @@ import type { Features } from '../../../contract/profiles.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
 import type { Fields } from './json/value.ts'
 import type { Losses } from './neutral/losses.ts'
-import type { Envelopes, ModelAnswer, ModelRequest, StreamPart } from './neutral/types.ts'
+import type { Emit, Envelopes, ModelAnswer, ModelRequest, StreamPart } from './neutral/types.ts'
 import type { ParsedRequest } from './request.ts'
 
 /** A task that the gateway does with an upstream's model, such as a summary of the conversation. */
@@ -130,11 +130,7 @@ export interface UpstreamCodec {
    */
   decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure
   /** `features`: of the upstream; absent: it has all of them. */
-  decodeStream(
-    emit: (part: StreamPart) => void,
-    request: ParsedRequest,
-    features?: StreamFeatures,
-  ): StreamDecoder
+  decodeStream(emit: Emit, request: ParsedRequest, features?: StreamFeatures): StreamDecoder
 }
 
 /** Converts between a dialect and the neutral form. A codec changes none of its arguments. */

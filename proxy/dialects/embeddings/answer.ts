@@ -5,8 +5,10 @@
 import { type Usage, zeroUsage } from '../../../contract/usage.ts'
 import type { UpstreamFailure } from '../../errors.ts'
 import type { Answer } from '../core/byte-lane.ts'
-import { readFailure } from '../core/errors/read.ts'
-import { isRecord, tryParse } from '../core/json/value.ts'
+import { errorInAnswer } from '../core/errors/read.ts'
+import { badAnswer } from '../core/errors/unreadable.ts'
+import { present } from '../core/json/present.ts'
+import { isRecord, tryParse, unlessTooDeep } from '../core/json/value.ts'
 import { count } from '../core/neutral/token-count.ts'
 import type { ParsedRequest } from '../core/request.ts'
 import type { EmbeddingsOwn, Wanted } from './request.ts'
@@ -18,27 +20,21 @@ type Vector = number[] | string
 /** An inconsistent answer is a failure, because a vector of another input is worse than none. */
 export function readAnswer(body: Buffer, request: ParsedRequest<EmbeddingsOwn>): Answer | UpstreamFailure {
   const value = tryParse(body.toString('utf8'))
-  if (isRecord(value) && value.error)
-    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
+  if (isRecord(value) && value.error) return errorInAnswer(value, request)
   const answer: wire.Answer = isRecord(value) ? value : {}
-  if (!Array.isArray(answer.data)) return failure('no_answer')
+  if (!Array.isArray(answer.data)) return badAnswer('no_answer')
   const { wanted } = request.own
   const given = answer.data.filter(isRecord)
-  if (answer.data.length !== wanted.count || given.length !== wanted.count) return failure('wrong_count')
+  if (answer.data.length !== wanted.count || given.length !== wanted.count) return badAnswer('wrong_count')
   const entries = inOrder(given)
-  if (entries === undefined) return failure('wrong_indexes')
+  if (entries === undefined) return badAnswer('wrong_indexes')
   const vectors = entries.map(({ embedding }) => vectorAs(wanted, embedding))
-  if (!areAll(vectors)) return failure('no_vectors')
+  if (!areAll(vectors)) return badAnswer('no_vectors')
 
   const isUnchanged = entries.every((entry, i) => entry === given[i] && entry.embedding === vectors[i])
   const bytes = isUnchanged ? body : write(answer, entries, vectors)
-  if (bytes === undefined) return failure('unwritable_answer')
-  const usage = readUsage(answer.usage)
-  return { body: bytes, ...(usage !== undefined && { usage }), delivered: { deltas: 0, bytes: 0 } }
-}
-
-function failure(detail: string): UpstreamFailure {
-  return { class: 'unknown', status: 200, detail }
+  if (bytes === undefined) return badAnswer('unwritable_answer')
+  return { body: bytes, ...present({ usage: readUsage(answer.usage) }), delivered: { deltas: 0, bytes: 0 } }
 }
 
 /**
@@ -72,12 +68,7 @@ function write(answer: wire.Answer, entries: wire.Entry[], vectors: Vector[]): B
     const embedding = typeof vector === 'string' ? vector : exactly(vector)
     return { ...entry, ...({ index, embedding } satisfies wire.Rewritten) }
   })
-  try {
-    return Buffer.from(JSON.stringify({ ...answer, ...({ data } satisfies wire.Answer) }))
-  } catch (error) {
-    if (error instanceof RangeError) return undefined
-    throw error
-  }
+  return unlessTooDeep(() => Buffer.from(JSON.stringify({ ...answer, ...({ data } satisfies wire.Answer) })))
 }
 
 /** Some upstreams send only the total, which equals the input: there is no output. */

@@ -5,7 +5,7 @@ import type { RequestEdits } from '../core/byte-lane.ts'
 import { BodyValue, type JsonObject, parseJsonObject } from '../core/json/body.ts'
 import { refusal } from '../core/json/fields.ts'
 import { modelSpan, splice } from '../core/json/model-splice.ts'
-import { isRecord } from '../core/json/value.ts'
+import { isRecord, isText } from '../core/json/value.ts'
 import { decodedLength } from '../core/json/weigh.ts'
 import type { FormLimits, JsonLimits, ParsedRequest, ParsedUpload } from '../core/request.ts'
 import { parseEditForm, spliceForm } from './edit-form.ts'
@@ -88,8 +88,8 @@ function checkImageList(images: unknown): number {
 function checkImageField(image: unknown, path: string): void {
   if (!isRecord(image)) throw refusal(path, 'must be an object')
   const { image_url: url, file_id: id } = image
-  if (typeof id === 'string' && id !== '' && (url === undefined || url === null)) return
-  if (typeof url !== 'string' || url === '') throw refusal(`${path}.image_url`, 'must be a non-empty string')
+  if (isText(id) && (url === undefined || url === null)) return
+  if (!isText(url)) throw refusal(`${path}.image_url`, 'must be a non-empty string')
   if (!/^data:/i.test(url)) return
   const comma = url.slice(0, MAX_URL_HEADER).indexOf(',')
   if (comma < 0 || !/;\s*base64\s*$/i.test(url.slice(0, comma))) {

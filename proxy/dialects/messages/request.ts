@@ -1,7 +1,15 @@
 /** Reads messages requests: checks the fields that the gateway acts on, and leaves the rest to the upstream. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { BodyValue, parseJsonObject } from '../core/json/body.ts'
-import { isBoolean, isString, readModel, readOptional, refusal } from '../core/json/fields.ts'
+import {
+  checkRecords,
+  isBoolean,
+  isString,
+  MAX_OUTPUT_TOKENS,
+  readModel,
+  readOptional,
+  refusal,
+} from '../core/json/fields.ts'
 import { type ModelSpan, modelSpan } from '../core/json/model-splice.ts'
 import { type Fields, isRecord } from '../core/json/value.ts'
 import { weighInput } from '../core/json/weigh.ts'
@@ -19,7 +27,6 @@ const READ_KEYS: ReadonlySet<string> = new Set([
   'service_tier',
   'speed',
 ])
-export const MAX_OUTPUT_TOKENS = 10_000_000
 export const ROLES = ['user', 'assistant', 'system']
 /** Service tiers that do not cost more. */
 const PLAIN_TIERS = ['', 'auto', 'standard_only']
@@ -67,10 +74,7 @@ function readMaxTokens(value: unknown): number {
 export function checkPrompt(value: Fields): void {
   checkMessages(value.messages)
   readOptional(value, 'system', isSystem, 'a string or an array of text blocks')
-  const tools = readOptional(value, 'tools', Array.isArray, 'an array')
-  tools?.forEach((tool: unknown, i: number) => {
-    if (!isRecord(tool)) throw refusal(`tools[${i}]`, 'must be an object')
-  })
+  checkRecords(value, 'tools')
 }
 
 function checkMessages(messages: unknown): void {

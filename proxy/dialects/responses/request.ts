@@ -3,6 +3,7 @@ import { GatewayError } from '../../errors.ts'
 import type { ChainPosition } from '../core/chains.ts'
 import { BodyValue, parseJsonObject } from '../core/json/body.ts'
 import {
+  checkRecords,
   isBoolean,
   isOutputLimit,
   isString,
@@ -58,7 +59,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest<Re
   readOptional(value, 'instructions', isString, 'a string')
   const maxOutputTokens = readOptional(value, 'max_output_tokens', isOutputLimit, OUTPUT_RULE)
   const tier = readOptional(value, 'service_tier', isString, 'a string')
-  checkTools(value)
+  checkRecords(value, 'tools')
   const position = readPosition(value)
 
   const head: RequestHead = {
@@ -106,11 +107,4 @@ function checkInput(value: Record<string, unknown>, limits: JsonLimits): void {
 function asksCompaction({ input }: Record<string, unknown>): boolean {
   const last: unknown = Array.isArray(input) ? input.at(-1) : undefined
   return isRecord(last) && last.type === 'compaction_trigger'
-}
-
-function checkTools(value: Record<string, unknown>): void {
-  const tools = readOptional(value, 'tools', Array.isArray, 'an array')
-  tools?.forEach((tool: unknown, i: number) => {
-    if (!isRecord(tool)) throw refusal(`tools[${i}]`, 'must be an object')
-  })
 }

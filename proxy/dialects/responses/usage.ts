@@ -1,5 +1,5 @@
 import { totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
-import { isRecord } from '../core/json/value.ts'
+import { isRecord, isText, listOf } from '../core/json/value.ts'
 import { count, isImpossible } from '../core/neutral/token-count.ts'
 import type * as wire from './wire.ts'
 
@@ -42,14 +42,9 @@ export function readUsage(value: unknown): Usage | undefined {
 
 /** The number of images in the output of a response; its usage does not contain it. */
 export function imagesIn(output: unknown): number {
-  if (!Array.isArray(output)) return 0
-  return output.filter((item) => isRecord(item) && item.type === IMAGE_CALL && isMade(item.result)).length
-}
-
-const IMAGE_CALL = 'image_generation_call'
-
-function isMade(result: unknown): boolean {
-  return typeof result === 'string' && result !== ''
+  const isImage = (item: unknown) =>
+    isRecord(item) && item.type === 'image_generation_call' && isText(item.result)
+  return listOf(output).filter(isImage).length
 }
 
 /** In responses, cached tokens are part of the input and reasoning is part of the output. */

@@ -75,7 +75,6 @@ export type InputText = Sparse<api.ResponseInputText>
 /** Upstreams have levels of their own. */
 type InputImage = Sparse<With<api.ResponseInputImage, { detail: string }>>
 type InputFile = Sparse<api.ResponseInputFile>
-export type CacheBreakpoint = Pick<InputText, 'prompt_cache_breakpoint'>
 export type Refusal = api.ResponseOutputRefusal
 
 // --- Answers ----------------------------------------------------------------------------------------------------------

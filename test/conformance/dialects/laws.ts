@@ -90,7 +90,7 @@ function settled(answer: ModelAnswer): ModelAnswer {
 
 /** The content of an answer, without ids and other fields that may differ between equal answers. */
 export function contentOf(answer: ModelAnswer): unknown {
-  const { id: _id, created: _created, model: _model, parts, finish, ...rest } = settled(withoutExt(answer))
+  const { parts, finish, ...rest } = settled(withoutExt(answer))
   const { raw: _raw, ...reason } = finish
   const nameless = parts.map((part) => {
     if (part.type !== 'reasoning' || part.carrier === undefined) return part
@@ -119,7 +119,7 @@ export function isWellFormed(parts: readonly StreamPart[]): void {
       expect(index).toBe(parts.length - 1)
       expect([...open]).toEqual([])
     }
-    if (!('id' in part) || part.id === undefined || part.type === 'start') continue
+    if (!('id' in part)) continue
     const { id, type } = part
     if (type === 'whole' || type.endsWith('-start')) {
       expect(seen.has(id), `${id} opens twice`).toBe(false)

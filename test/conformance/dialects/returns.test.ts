@@ -54,7 +54,7 @@ const usage = {
 }
 
 const calls = (...inputs: [name: string, ...deltas: string[]][]): StreamPart[] => [
-  { type: 'start', id: 'x', model: 'up', created: 1 },
+  { type: 'start' },
   ...inputs.flatMap(([name, ...deltas], index): StreamPart[] => [
     { type: 'tool-call-start', id: `${index}`, callId: `call_${index}`, name, kind: 'function' },
     ...deltas.map((text): StreamPart => ({ type: 'tool-call-delta', id: `${index}`, text })),
@@ -64,7 +64,7 @@ const calls = (...inputs: [name: string, ...deltas: string[]][]): StreamPart[] =
 ]
 
 const text = (...deltas: string[]): StreamPart[] => [
-  { type: 'start', id: 'x', model: 'up', created: 1 },
+  { type: 'start' },
   { type: 'text-start', id: '0' },
   ...deltas.map((text): StreamPart => ({ type: 'text-delta', id: '0', text })),
   { type: 'text-end', id: '0' },

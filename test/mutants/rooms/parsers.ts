@@ -12,7 +12,7 @@ export const PARSERS: Mutant[] = [
     ['else if (++values > maxValues)', 'else if (values > maxValues)'],
     // Empty nested lists are not counted.
     [
-      '        if (++values > maxValues) throw tooManyValues(maxValues)\n        if (++depth',
+      '        if (++values > maxValues) throw refusal(`has more than ${maxValues} values`)\n        if (++depth',
       '        if (++depth',
     ],
   ),
@@ -83,9 +83,9 @@ export const PARSERS: Mutant[] = [
   ),
 
   ...faults(
-    'proxy/dialects/core/lanes/hub.ts',
+    'proxy/dialects/core/json/value.ts',
     'proxy/dialects/core/lanes/hub.test.ts',
     // A client fails a request with an unexpected error.
-    ['if (error instanceof RangeError)\n', 'if (error instanceof SyntaxError)\n'],
+    ['if (error instanceof RangeError)', 'if (error instanceof SyntaxError)'],
   ),
 ]

@@ -76,8 +76,8 @@ export const PIPELINE: Mutant[] = [
     'test/e2e/text-or-image.test.ts',
     // A client that requested a tool call pays for an image.
     [
-      "throw refused(losses.name('tools'), 'may contain",
-      "if (turns.length < 0) throw refused(losses.name('tools'), 'may contain",
+      "throw unsupported(losses, 'tools', 'may contain",
+      "if (turns.length < 0) throw unsupported(losses, 'tools', 'may contain",
     ],
   ),
 

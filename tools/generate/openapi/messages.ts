@@ -1,7 +1,8 @@
 /** /v1/messages: answering a conversation, and counting the tokens of a prompt. */
 import { z } from 'zod'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
-import { MAX_OUTPUT_TOKENS, ROLES } from '../../../proxy/dialects/messages/request.ts'
+import { MAX_OUTPUT_TOKENS } from '../../../proxy/dialects/core/json/fields.ts'
+import { ROLES } from '../../../proxy/dialects/messages/request.ts'
 import { MODEL_CALL } from './errors.ts'
 import { EVENTS_TYPE, JSON_TYPE, type Operation, type Parameter } from './operation.ts'
 import { anyObject, events, model, named, nullable, stream, typed } from './schemas.ts'

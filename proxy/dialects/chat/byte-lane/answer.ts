@@ -2,8 +2,10 @@
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer } from '../../core/byte-lane.ts'
-import { readFailure } from '../../core/errors/read.ts'
-import { isRecord, tryParse } from '../../core/json/value.ts'
+import { errorInAnswer } from '../../core/errors/read.ts'
+import { badAnswer } from '../../core/errors/unreadable.ts'
+import { present } from '../../core/json/present.ts'
+import { isEmpty, isRecord, listOf, tryParse, unlessTooDeep } from '../../core/json/value.ts'
 import type { FieldsOf } from '../../core/json/wire.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 import type { ParsedRequest } from '../../core/request.ts'
@@ -22,23 +24,17 @@ export function readAnswer(
   asStream: boolean,
 ): Answer | UpstreamFailure {
   const value = tryParse(body.toString('utf8'))
-  if (isRecord(value) && value.error)
-    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
-  if (!isRecord(value) || !Array.isArray(value.choices)) {
-    return { class: 'unknown', status: 200, detail: 'no_answer' }
-  }
+  if (isRecord(value) && value.error) return errorInAnswer(value, request)
+  if (!isRecord(value) || !Array.isArray(value.choices)) return badAnswer('no_answer')
   const choices = value.choices.filter(isRecord)
   const broken = brokenChoice(choices)
-  if (broken !== undefined) return { ...readFailure(broken, request, 'error_in_answer'), status: 200 }
-  if (!choices.some(({ message }) => isRecord(message))) {
-    return { class: 'unknown', status: 200, detail: 'no_answer' }
-  }
+  if (broken !== undefined) return errorInAnswer(broken, request)
+  if (!choices.some(({ message }) => isRecord(message))) return badAnswer('no_answer')
   const bytes = asStream ? toStream(value, choices, request.head.wantsStreamUsage) : body
-  if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
-  const usage = readUsage(value.usage)
+  if (bytes === undefined) return badAnswer('answer_too_deep')
   return {
     body: bytes,
-    ...(usage !== undefined && { usage }),
+    ...present({ usage: readUsage(value.usage) }),
     ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
     delivered: countMessages(choices),
   }
@@ -50,8 +46,7 @@ function countMessages(choices: Record<string, unknown>[]): Delivered {
   for (const { message } of choices) {
     if (!isRecord(message)) continue
     for (const field of FIRST_DELTAS) add(message[field])
-    const calls: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : []
-    for (const call of [...calls, { function: message.function_call }]) {
+    for (const call of [...listOf(message.tool_calls), { function: message.function_call }]) {
       if (!isRecord(call)) continue
       if (isRecord(call.function)) add(call.function.arguments)
       if (isRecord(call.custom)) add(call.custom.input)
@@ -74,13 +69,10 @@ function toStream(
     choiceChunks(choice, i).map((part) => chunk({ choices: [part], usage })),
   )
   if (wantsUsage && isRecord(completion.usage)) chunks.push(chunk({ choices: [], usage: completion.usage }))
-  try {
+  return unlessTooDeep(() => {
     const events = [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]']
     return Buffer.from(events.map((data) => `data: ${data}\n\n`).join(''))
-  } catch (error) {
-    if (error instanceof RangeError) return undefined
-    throw error
-  }
+  })
 }
 
 /** One choice as the chunks of a stream: the role, each field of the message, the finish. */
@@ -100,10 +92,6 @@ function choiceChunks(choice: Record<string, unknown>, position: number): Fields
     ...deltas,
     { index, delta: {}, logprobs: choice.logprobs ?? null, finish_reason: choice.finish_reason ?? 'stop' },
   ]
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
 /** Adds the position, which streamed calls carry, and the type, which the SDKs require and a few upstreams omit. */

@@ -1,6 +1,6 @@
 /** Measures the model's output in the `delta` of a choice. */
 import type { Delivered } from '../../../../contract/sizes.ts'
-import { isRecord } from '../../core/json/value.ts'
+import { isEmpty, isRecord } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 
 /** Keys of text that the model wrote; `arguments` and `input` belong to function and custom tool calls. */
@@ -22,8 +22,4 @@ export function countDelta(delta: unknown, delivered: Delivered): void {
 /** True when a delta has more than a role: text, a call, an image. */
 export function hasContent(delta: unknown): boolean {
   return isRecord(delta) && Object.keys(delta).some((key) => key !== 'role' && !isEmpty(delta[key]))
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 }

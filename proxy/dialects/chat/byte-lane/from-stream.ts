@@ -1,5 +1,5 @@
 /** Converts a whole stream to a completion, for a client that requested no stream. */
-import { type Fields, isRecord, noFields, tryParse } from '../../core/json/value.ts'
+import { type Fields, isRecord, listOf, noFields, textOf, tryParse } from '../../core/json/value.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { startsAnother } from '../codec/answer/stream-calls.ts'
 import { addDetails } from '../codec/answer/stream-details.ts'
@@ -16,7 +16,7 @@ export function fromStream(events: Buffer): Fields {
     if (!isRecord(chunk)) continue
     const { choices: given, ...head } = chunk
     for (const [key, value] of Object.entries(head)) completion[key] = value || (completion[key] ?? value)
-    for (const [i, choice] of (Array.isArray(given) ? given : []).filter(isRecord).entries()) {
+    for (const [i, choice] of recordsOf(given).entries()) {
       const index = choice.index ?? i
       const known =
         choices.get(index) ?? fieldsOf({ index, message: fieldsOf({ role: 'assistant', content: null }) })
@@ -39,9 +39,9 @@ function addDelta(message: Fields, delta: Fields): void {
   for (const [key, value] of Object.entries(delta)) {
     if (!Array.isArray(value))
       message[key] = WHOLE.has(key) ? message[key] || value : merged(message[key], value)
-    else if (key === 'tool_calls') message[key] = addCalls(listOf(message[key]), value.filter(isRecord))
+    else if (key === 'tool_calls') message[key] = addCalls(recordsOf(message[key]), value.filter(isRecord))
     else if (key === 'reasoning_details') {
-      const entries = listOf(message[key])
+      const entries = recordsOf(message[key])
       addDetails(entries, value.filter(isRecord))
       message[key] = entries
     } else message[key] = merged(message[key], value)
@@ -86,7 +86,7 @@ function mergedField(key: string, known: unknown, value: unknown): unknown {
 /** Removes the indexes of calls, and adds a finish that the upstream did not send. */
 function finished(choice: Fields): Fields {
   const message = isRecord(choice.message) ? choice.message : {}
-  const calls = listOf(message.tool_calls).map(({ index: _index, ...call }) => ({
+  const calls = recordsOf(message.tool_calls).map(({ index: _index, ...call }) => ({
     ...call,
     type: call.type || ('custom' in call ? 'custom' : 'function'),
   }))
@@ -103,10 +103,6 @@ function fieldsOf(fields: Fields): Fields {
   return Object.assign(noFields(), fields)
 }
 
-function listOf(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter(isRecord) : []
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
+function recordsOf(value: unknown): Fields[] {
+  return listOf(value).filter(isRecord)
 }

@@ -3,7 +3,7 @@
 import type { StateAccess } from '../../core/byte-lane.ts'
 import { bodyOf } from '../../core/json/body.ts'
 import type { Change } from '../../core/json/edit.ts'
-import { type Fields, isRecord } from '../../core/json/value.ts'
+import { type Fields, isRecord, listOf } from '../../core/json/value.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { isOpaque } from '../codec/reasoning.ts'
 
@@ -14,12 +14,10 @@ export function openState(
   request: ParsedRequest,
   { envelopes, withoutCarriers, losses }: StateAccess,
 ): Change[] {
-  const given = bodyOf(request).messages
-  const messages: unknown[] = Array.isArray(given) ? given : []
   const isSealed = (state: unknown) => typeof state === 'string' && envelopes.open(state) !== 'foreign'
   const isGone = (entry: Fields) =>
     [entry.signature, entry.data].some(isSealed) || (withoutCarriers && isOpaque(entry))
-  return messages.flatMap((message, i): Change[] => {
+  return listOf(bodyOf(request).messages).flatMap((message, i): Change[] => {
     if (!isRecord(message) || message.role !== 'assistant') return []
     const entries = LISTS.flatMap((list) =>
       recordsOf(message[list]).flatMap(([j, entry]): Change[] => {
@@ -39,6 +37,5 @@ export function openState(
 }
 
 function recordsOf(list: unknown): [number, Fields][] {
-  if (!Array.isArray(list)) return []
-  return list.flatMap((item: unknown, i): [number, Fields][] => (isRecord(item) ? [[i, item]] : []))
+  return listOf(list).flatMap((item, i): [number, Fields][] => (isRecord(item) ? [[i, item]] : []))
 }

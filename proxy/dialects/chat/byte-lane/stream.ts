@@ -1,6 +1,5 @@
 /** Follows the stream of a chat completion, whose events pass as bytes. */
 import type { Usage } from '../../../../contract/usage.ts'
-import type { GatewayError } from '../../../errors.ts'
 import type { StreamObserver } from '../../core/byte-lane.ts'
 import { readFailure } from '../../core/errors/read.ts'
 import { isWord } from '../../core/errors/words.ts'
@@ -22,6 +21,7 @@ interface ChatStreamOptions {
 export class ChatStreamObserver extends EventFollower implements StreamObserver {
   usage: Usage | undefined
   tier: string | undefined
+  readonly errorEvent = errorEvent
   readonly #options: ChatStreamOptions
   readonly #finishedChoices = new Set<unknown>()
   #hasContent = false
@@ -48,10 +48,6 @@ export class ChatStreamObserver extends EventFollower implements StreamObserver 
     if (!this.finished || this.done) return last
     this.done = true
     return Buffer.concat([last ?? Buffer.alloc(0), Buffer.from('data: [DONE]\n\n')])
-  }
-
-  errorEvent(error: GatewayError): Buffer {
-    return errorEvent(error)
   }
 
   protected override readDone(): Verdict {

@@ -4,7 +4,7 @@
  */
 
 import { listAt, optional, recordAt, stringAt } from '../../core/json/checks.ts'
-import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import { type Fields, isRecord, isText, textOf, tryParse } from '../../core/json/value.ts'
 import type { Carrier, Envelopes, Names, ReasoningPart } from '../../core/neutral/types.ts'
 import type * as wire from '../wire.ts'
 
@@ -45,15 +45,15 @@ function records(value: unknown, path: string): Fields[] {
 }
 
 function readDetail(entry: Fields, envelopes: Envelopes): Entry {
-  const format = typeof entry.format === 'string' ? entry.format : ''
-  if (entry.type === 'reasoning.summary') return { entry, ...textOf(entry.summary), raw: false }
+  const format = textOf(entry.format)
+  if (entry.type === 'reasoning.summary') return { entry, ...written(entry.summary), raw: false }
   if (entry.type === 'reasoning.text') {
     const carrier = opened(entry.signature, envelopes, (value) =>
       format === '' || format.includes('anthropic')
         ? { dialect: 'messages', kind: 'signature', value }
         : 'own',
     )
-    return { entry, ...textOf(entry.text), ...carrier }
+    return { entry, ...written(entry.text), ...carrier }
   }
   const carrier = opened(entry.data, envelopes, (value) => {
     if (/openai|responses/.test(format)) {
@@ -67,23 +67,14 @@ function readDetail(entry: Fields, envelopes: Envelopes): Entry {
 
 /** Reads a block of the messages API, as LiteLLM's clients send them. */
 function readBlock(entry: Fields, envelopes: Envelopes): Entry {
-  if (entry.type === 'redacted_thinking') {
-    const carrier = opened(entry.data, envelopes, (value) => ({
-      dialect: 'messages',
-      kind: 'redacted',
-      value,
-    }))
-    return { entry, ...carrier }
-  }
-  const carrier = opened(entry.signature, envelopes, (value) => ({
-    dialect: 'messages',
-    kind: 'signature',
-    value,
-  }))
-  return { entry, ...textOf(entry.thinking), ...carrier }
+  const messagesCarrier = (kind: string) => (value: string) => ({ dialect: 'messages', kind, value }) as const
+  if (entry.type === 'redacted_thinking')
+    return { entry, ...opened(entry.data, envelopes, messagesCarrier('redacted')) }
+  const carrier = opened(entry.signature, envelopes, messagesCarrier('signature'))
+  return { entry, ...written(entry.thinking), ...carrier }
 }
 
-function textOf(value: unknown): { text?: string } {
+function written(value: unknown): { text?: string } {
   return typeof value === 'string' ? { text: value } : {}
 }
 
@@ -92,7 +83,7 @@ function opened(
   envelopes: Envelopes,
   foreign: (value: string) => Carrier | 'own',
 ): Pick<Entry, 'carrier'> {
-  if (typeof value !== 'string' || value === '') return {}
+  if (!isText(value)) return {}
   const carrier = envelopes.open(value)
   return { carrier: carrier === 'foreign' ? foreign(value) : carrier }
 }
@@ -157,13 +148,13 @@ function withoutEnd(text: string, paragraphs: string[]): string {
 /** The readable text of an entry of `reasoning_details`. */
 export function detailText(entry: Fields): string[] {
   const text = entry.type === 'reasoning.summary' ? entry.summary : entry.text
-  return typeof text === 'string' && text !== '' ? [text] : []
+  return isText(text) ? [text] : []
 }
 
 /** True for an entry with more than its text. */
 export function isOpaque(entry: Fields): boolean {
   if (entry.type === 'reasoning.summary') return false
-  return entry.type !== 'reasoning.text' || (typeof entry.signature === 'string' && entry.signature !== '')
+  return entry.type !== 'reasoning.text' || isText(entry.signature)
 }
 
 /** The entries of a carrier for a client. Text is absent if `reasoning_content` has it. */

@@ -1,6 +1,7 @@
 /** Classifies upstream errors, and writes the client's error when the client is at fault. */
 import type { FailureClass } from '../../../../contract/failures.ts'
 import { type ErrorCode, GatewayError, Unshown, type UpstreamFailure } from '../../../errors.ts'
+import { present } from '../json/present.ts'
 import { tryParse } from '../json/value.ts'
 import type { ParsedRequest } from '../request.ts'
 import { carrierRefusal } from './carriers.ts'
@@ -24,11 +25,10 @@ export function readError(
   request: ParsedRequest,
 ): UpstreamFailure {
   const error = upstreamError(body.length > MAX_ERROR_BYTES ? undefined : tryParse(body.toString('utf8')))
-  const retryAfter = retryAfterSeconds(headers) ?? retryAfterText(error.text)
   return {
     ...classify(status, error, request),
     status,
-    ...(retryAfter !== undefined && { retryAfterSeconds: retryAfter }),
+    ...present({ retryAfterSeconds: retryAfterSeconds(headers) ?? retryAfterText(error.text) }),
     detail: `http_${status}`,
   }
 }
@@ -39,12 +39,16 @@ export function readError(
  */
 export function readFailure(body: unknown, request: ParsedRequest, detail: string): UpstreamFailure {
   const error = upstreamError(body)
-  const retryAfter = retryAfterText(error.text)
   return {
     ...classify(statusInside(error), error, request),
-    ...(retryAfter !== undefined && { retryAfterSeconds: retryAfter }),
+    ...present({ retryAfterSeconds: retryAfterText(error.text) }),
     detail,
   }
+}
+
+/** The failure of a whole answer with status 200 that is an error body. */
+export function errorInAnswer(body: unknown, request: ParsedRequest): UpstreamFailure {
+  return { ...readFailure(body, request, 'error_in_answer'), status: 200 }
 }
 
 /** The status that the error names, or that its codes imply. */

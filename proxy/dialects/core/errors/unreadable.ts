@@ -1,6 +1,11 @@
 /** Fails answers that have another value where text belongs: without this, the client silently loses the model's text. */
 import type { UpstreamFailure } from '../../../errors.ts'
 
+/** The failure of a whole answer with status 200 that has no use. */
+export function badAnswer(detail: string): UpstreamFailure {
+  return { class: 'unknown', status: 200, detail }
+}
+
 class UnreadableAnswer extends Error {
   override name = 'UnreadableAnswer'
 }

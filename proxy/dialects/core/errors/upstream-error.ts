@@ -1,5 +1,6 @@
 /** Reads the error in an upstream's body, which may have any form. */
-import { isRecord, tryParse } from '../json/value.ts'
+import { present } from '../json/present.ts'
+import { isRecord, isText, listOf, tryParse } from '../json/value.ts'
 
 export interface UpstreamError {
   /** The object with the error. */
@@ -21,12 +22,11 @@ export function upstreamError(body: unknown): UpstreamError {
   const words = [details.error_code, fields.code, fields.type, fields.status].filter(
     (word) => typeof word === 'string',
   )
-  const message = messageOf(fields)
   return {
     fields,
     words: words.map((word) => word.toLowerCase()),
     text: textOf(fields),
-    ...(message !== undefined && { message }),
+    ...present({ message: messageOf(fields) }),
   }
 }
 
@@ -55,7 +55,7 @@ function messageOf(fields: Record<string, unknown>, depth = 0): string | undefin
   const raw = isRecord(metadata) && typeof metadata.raw === 'string' ? metadata.raw : undefined
   const behind = raw === undefined ? undefined : nested(raw, depth)
   if (behind !== undefined) return behind
-  const text = typeof message === 'string' && message !== '' ? message : detailOf(detail)
+  const text = isText(message) ? message : detailOf(detail)
   if (text === undefined || /<(?:!doctype|html|body|head)\b/i.test(text)) return undefined
   return /^\s*[[{]/.test(text) ? nested(text, depth) : text
 }
@@ -71,8 +71,7 @@ function detailOf(detail: unknown): string | undefined {
   if (typeof detail === 'string') return detail
   const first = Array.isArray(detail) ? detail[0] : undefined
   if (!isRecord(first) || typeof first.msg !== 'string') return undefined
-  const steps: unknown[] = Array.isArray(first.loc) ? first.loc : []
-  const place = steps.filter(
+  const place = listOf(first.loc).filter(
     (step) => (typeof step === 'string' && step !== 'body') || typeof step === 'number',
   )
   return place.length === 0 ? first.msg : `${place.join('.')}: ${first.msg}`

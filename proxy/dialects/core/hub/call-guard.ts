@@ -5,11 +5,9 @@
  */
 import type { UpstreamFailure } from '../../../errors.ts'
 import { isRecord, tryParse } from '../json/value.ts'
-import type { AssistantPart, ModelAnswer, StreamPart, ToolCallPart } from '../neutral/types.ts'
+import type { AssistantPart, Emit, ModelAnswer, PartOf, StreamPart, ToolCallPart } from '../neutral/types.ts'
 
-type Emit = (part: StreamPart) => void
-type End = Extract<StreamPart, { type: 'tool-call-end' }>
-type Delta = Extract<StreamPart, { type: 'tool-call-delta' }>
+type End = PartOf<'tool-call-end'>
 type Call = Pick<ToolCallPart, 'kind' | 'name' | 'input'>
 
 /** True for the name of an upstream function that replaces a client's free-text tool. */
@@ -68,7 +66,7 @@ export class CallGuard {
   }
 
   /** Holds back leading blanks: arguments that stay blank become an empty object. */
-  #delta(delta: Delta): void {
+  #delta(delta: PartOf<'tool-call-delta'>): void {
     const call = this.#calls.get(delta.id)
     if (call === undefined) return
     const waited = call.kind === 'function' && isBlank(call.input) ? call.input : ''

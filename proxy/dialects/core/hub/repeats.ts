@@ -5,10 +5,10 @@
  */
 
 import { tryParse } from '../json/value.ts'
-import type { StreamPart } from '../neutral/types.ts'
+import type { PartOf, StreamPart } from '../neutral/types.ts'
 
 /** Not of call arguments, which some decoders must read themselves. */
-type Delta = Extract<StreamPart, { type: 'text-delta' | 'reasoning-delta' }>
+type Delta = PartOf<'text-delta' | 'reasoning-delta'>
 
 export class Repeats {
   #event = ''

@@ -1,11 +1,8 @@
 /** Stop sequences for upstreams that have none: cuts the answer's text where the first one begins. */
 
 import { isRecord } from '../json/value.ts'
-import type { Finish, StreamPart } from '../neutral/types.ts'
+import type { Emit, Finish, PartOf, StreamPart } from '../neutral/types.ts'
 import { type Hit, StopSearch } from './stop-search.ts'
-
-type Emit = (part: StreamPart) => void
-type TextDelta = Extract<StreamPart, { type: 'text-delta' }>
 
 /**
  * Filters the parts of one stream. Holds back only text that may be the beginning of a stop sequence. No part starts
@@ -99,7 +96,7 @@ class CutText {
     this.#emit = emit
   }
 
-  add({ text, logprobs }: TextDelta): Hit | undefined {
+  add({ text, logprobs }: PartOf<'text-delta'>): Hit | undefined {
     this.#held += text
     if (logprobs !== undefined) {
       this.#hasTokens = true

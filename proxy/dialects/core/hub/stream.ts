@@ -5,7 +5,7 @@ import type { GatewayError, UpstreamFailure } from '../../../errors.ts'
 import type { StreamObserver } from '../byte-lane.ts'
 import type { StreamDecoder, StreamEncoder, StreamFeatures, UpstreamCodec } from '../codec.ts'
 import { addText, withImages } from '../neutral/delivered.ts'
-import type { PartFilter, StreamPart } from '../neutral/types.ts'
+import type { Emit, PartFilter, PartOf, StreamPart } from '../neutral/types.ts'
 import type { ParsedRequest } from '../request.ts'
 import { QuietEvents, TOO_QUIET } from '../sse/quiet.ts'
 import { readEvents } from '../sse/reader.ts'
@@ -91,7 +91,9 @@ export class HubStream implements StreamObserver {
   push(chunk: Buffer): Buffer | undefined {
     if (this.done || this.failure !== undefined) return undefined
     const whole = this.#splitter.push(chunk)
-    return whole === undefined ? undefined : this.#read(whole)
+    if (whole === undefined) return undefined
+    readEvents(whole.toString('utf8'), this.#event)
+    return this.#taken()
   }
 
   /** Reads a last event that lacks its empty line. Half an event is not JSON, and the decoder skips it. */
@@ -105,11 +107,6 @@ export class HubStream implements StreamObserver {
 
   errorEvent(error: GatewayError, requestId: string): Buffer {
     return Buffer.from(this.#encoder.error(error, requestId))
-  }
-
-  #read(whole: Buffer): Buffer | undefined {
-    readEvents(whole.toString('utf8'), this.#event)
-    return this.#taken()
   }
 
   #taken(): Buffer | undefined {
@@ -127,7 +124,7 @@ export class HubStream implements StreamObserver {
     }
   }
 
-  #settle({ usage, tier }: Extract<StreamPart, { type: 'finish' }>): void {
+  #settle({ usage, tier }: PartOf<'finish'>): void {
     this.usage = usage && withImages(usage, this.delivered.images ?? 0)
     this.tier = tier ?? this.tier
   }
@@ -142,9 +139,6 @@ function isNoise(event: string, data: string, own: RegExp | undefined): boolean 
 }
 
 /** The filters in their order, followed by `last`. */
-export function chain(
-  filters: readonly PartFilter[],
-  last: (part: StreamPart) => void,
-): (part: StreamPart) => void {
+export function chain(filters: readonly PartFilter[], last: Emit): Emit {
   return filters.reduceRight((emit, filter) => filter(emit), last)
 }

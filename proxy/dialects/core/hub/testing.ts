@@ -88,10 +88,9 @@ export const called = (...parts: ToolCallPart[]): ModelRequest['turns'] => [
   { role: 'assistant', parts },
   {
     role: 'tool',
-    results: parts.map(({ callId, kind, name }) => ({
+    results: parts.map(({ callId, kind }) => ({
       callId,
       kind,
-      name,
       parts: [{ type: 'text', text: 'ok' }],
     })),
   },

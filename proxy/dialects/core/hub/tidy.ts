@@ -1,8 +1,6 @@
 /** Makes answers safe for clients: well-formed text, and a unique id for each tool call. */
-import type { AssistantPart, ModelAnswer, StreamPart } from '../neutral/types.ts'
+import type { AssistantPart, Emit, ModelAnswer, StreamPart } from '../neutral/types.ts'
 import { wellFormed } from './clean.ts'
-
-type Emit = (part: StreamPart) => void
 
 /** Holds back a high surrogate at the end of a delta until its low one arrives. A lone surrogate becomes U+FFFD. */
 export function tidy(emit: Emit): Emit {

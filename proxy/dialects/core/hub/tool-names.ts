@@ -1,6 +1,7 @@
 /** Maps the names and ids of tools to ones that the upstream accepts, and back. */
 import { createHash } from 'node:crypto'
 import type { ToolRules } from '../dialect.ts'
+import { present } from '../json/present.ts'
 
 /** Length of call ids made here. Every dialect accepts it. */
 const MAX_CALL_ID = 64
@@ -45,12 +46,7 @@ export class ToolNames {
   #set(tool: ToolName, wire: string): void {
     const { kind, name, namespace, search } = tool
     this.#wire.set(keyOf(tool), wire)
-    this.#tools.set(wire, {
-      kind,
-      name,
-      ...(namespace !== undefined && { namespace }),
-      ...(search && { search }),
-    })
+    this.#tools.set(wire, { kind, name, ...present({ namespace, search }) })
   }
 
   #flat({ name, namespace }: ToolName): string {

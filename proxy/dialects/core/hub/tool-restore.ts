@@ -1,10 +1,8 @@
 /** Restores the client's names and kinds in the tool calls of an answer. */
 
 import { isRecord, tryParse } from '../json/value.ts'
-import type { StreamPart } from '../neutral/types.ts'
+import type { Emit } from '../neutral/types.ts'
 import type { ToolNames } from './tool-names.ts'
-
-type Emit = (part: StreamPart) => void
 
 /** Emits the input of a wrapped custom tool as one delta at its end: it can be read only from complete arguments. */
 export function restoreCalls(names: ToolNames, emit: Emit): Emit {

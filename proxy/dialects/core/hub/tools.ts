@@ -4,6 +4,7 @@
  */
 import type { Features } from '../../../../contract/profiles.ts'
 import type { ToolRules } from '../dialect.ts'
+import { present } from '../json/present.ts'
 import type { Losses } from '../neutral/losses.ts'
 import type {
   ApiName,
@@ -122,8 +123,6 @@ class ToolAdapter {
   readonly #wraps: boolean
   readonly #names: ToolNames
   readonly #losses: Losses
-  /** Names of the calls so far by their ids. */
-  readonly #called = new Map<string, string>()
 
   constructor({ rules, features }: ToolTarget, names: ToolNames, losses: Losses) {
     this.#rules = rules
@@ -172,7 +171,6 @@ class ToolAdapter {
     }
     if (!this.#rules.namespaces) delete adapted.namespace
     delete adapted.search
-    this.#called.set(adapted.callId, adapted.name)
     return adapted
   }
 
@@ -180,17 +178,13 @@ class ToolAdapter {
     const adapted = { ...result, callId: legalCallId(result.callId, this.#rules) }
     if (found !== undefined) adapted.parts = [{ type: 'text', text: this.#list(found) }]
     if (adapted.kind !== undefined) adapted.kind = this.#kind(adapted.kind)
-    if (adapted.name !== undefined) adapted.name = this.#called.get(adapted.callId) ?? adapted.name
     return adapted
   }
 
   /** The tools that a search found, by the names that the model can call, without their schemas. */
   #list(found: readonly (FunctionTool | CustomTool)[]): string {
     return JSON.stringify(
-      found.map((tool) => {
-        const { description } = tool
-        return { ...this.#name(nameOf(tool)), ...(description !== undefined && { description }) }
-      }),
+      found.map((tool) => ({ ...this.#name(nameOf(tool)), description: tool.description })),
     )
   }
 
@@ -224,12 +218,7 @@ function isCallable(tool: Tool): tool is FunctionTool | CustomTool {
 
 function nameOf(tool: FunctionTool | CustomTool): ToolName {
   const { type: kind, name, namespace } = tool
-  return {
-    kind,
-    name,
-    ...(namespace !== undefined && { namespace }),
-    ...(tool.type === 'function' && tool.search && { search: true }),
-  }
+  return { kind, name, ...present({ namespace, search: 'search' in tool ? tool.search : undefined }) }
 }
 
 function* callsOf(turns: readonly Turn[]): Generator<ToolCallPart> {

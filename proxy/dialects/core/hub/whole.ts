@@ -3,7 +3,7 @@ import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { ClientCodec, ClientView, StreamFeatures, UpstreamCodec } from '../codec.ts'
 import { withLongInputs } from '../json/exact.ts'
-import { isRecord, tryParse } from '../json/value.ts'
+import { isRecord, tryParse, unlessTooDeep } from '../json/value.ts'
 import { addText, withImages } from '../neutral/delivered.ts'
 import { fold } from '../neutral/fold.ts'
 import type { ModelAnswer, PartFilter, StreamPart } from '../neutral/types.ts'
@@ -75,15 +75,12 @@ export function encodeWhole(
   answer: ModelAnswer,
   asStream: boolean,
 ): Buffer | undefined {
-  try {
+  return unlessTooDeep(() => {
     if (!asStream) return Buffer.from(JSON.stringify(client.encodeAnswer(answer, view)))
     const encoder = client.encodeStream(view)
     unfold(answer, (part) => encoder.part(part))
     return Buffer.from(encoder.take())
-  } catch (error) {
-    if (error instanceof RangeError) return undefined
-    throw error
-  }
+  })
 }
 
 /** The size of the model's output in it. */

@@ -86,22 +86,14 @@ function objectCuts(body: Buffer, span: Span, byKey: ByKey, depth: number): Cut[
     if (whole === undefined) return cutsWithin(body, last, changes, depth + 1)
     const { to } = whole
     if (to !== undefined) return named.map(({ start, end }) => ({ start, end, text: to }))
-    const cut = removal(body.subarray(span.start, span.end), relative(members, span), last.rawKey)
-    return cut === undefined ? [] : [{ ...cut, start: cut.start + span.start, end: cut.end + span.start }]
+    const cut = removal(body, members, last.rawKey, span.start)
+    return cut === undefined ? [] : [cut]
   })
 }
 
 function membersOf(body: Buffer, { start, end }: Span): Member[] {
   const members = scanObject(body.subarray(start, end))
   return members.map((member) => ({ ...member, start: member.start + start, end: member.end + start }))
-}
-
-function relative(members: readonly Member[], span: Span): Member[] {
-  return members.map((member) => ({
-    ...member,
-    start: member.start - span.start,
-    end: member.end - span.start,
-  }))
 }
 
 function keyOf({ rawKey }: Member): string {

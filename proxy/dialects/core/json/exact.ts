@@ -2,7 +2,7 @@
  * Keeps long integers in tool arguments that are JSON objects instead of text. JavaScript numbers lose digits beyond 2^53,
  * and an id without them names another thing.
  */
-import { type Fields, isRecord, tryParse } from './value.ts'
+import { type Fields, isRecord, listOf, tryParse, unlessTooDeep } from './value.ts'
 
 type Revive = (key: string, value: unknown, context: { source?: string }) => unknown
 
@@ -55,13 +55,8 @@ function hasLong(value: unknown): boolean {
 
 /** The object in `text` with its long integers; undefined when it nests too deep. */
 function exactly(text: string): Fields | undefined {
-  try {
-    const value = parse(text, keepLong)
-    return isRecord(value) ? value : undefined
-  } catch (error) {
-    if (error instanceof RangeError) return undefined
-    throw error
-  }
+  const value = unlessTooDeep(() => parse(text, keepLong))
+  return isRecord(value) ? value : undefined
 }
 
 function keepLong(_key: string, value: unknown, { source }: { source?: string }): unknown {
@@ -82,7 +77,7 @@ function takeInputs(turn: Fields, exact: unknown): Fields {
 }
 
 function contentOf(turn: unknown): unknown[] {
-  return isRecord(turn) && Array.isArray(turn.content) ? turn.content : []
+  return isRecord(turn) ? listOf(turn.content) : []
 }
 
 function at(list: unknown, index: number): unknown {

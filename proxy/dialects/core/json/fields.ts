@@ -1,5 +1,6 @@
 /** Reads the top-level fields that the gateway acts on. Every refusal names its field. */
 import { GatewayError } from '../../../errors.ts'
+import { type Fields, isRecord } from './value.ts'
 
 export const MAX_MODEL_LENGTH = 256
 export const MAX_OUTPUT_TOKENS = 10_000_000
@@ -30,6 +31,14 @@ export function readOptional<T>(
   if (given === undefined || given === null) return undefined
   if (!accepts(given)) throw refusal(field, `must be ${rule}, or null`)
   return given
+}
+
+/** Checks that an optional field is a list of objects. */
+export function checkRecords(value: Fields, field: string): void {
+  const list = readOptional(value, field, Array.isArray, 'an array')
+  list?.forEach((item: unknown, i: number) => {
+    if (!isRecord(item)) throw refusal(`${field}[${i}]`, 'must be an object')
+  })
 }
 
 export function isBoolean(value: unknown): value is boolean {

@@ -24,13 +24,13 @@ export function objectOf(bytes: Buffer, members: readonly Member[]): string {
   return `{${texts.join(',')}}`
 }
 
-/** The cut that removes a member with its comma. `members`: all members of the object. */
-export function removal(bytes: Buffer, members: readonly Member[], key: string): Cut | undefined {
+/** The cut that removes a member with its comma. `members`: all members of the object, which begins at `from`. */
+export function removal(bytes: Buffer, members: readonly Member[], key: string, from = 0): Cut | undefined {
   const index = members.findIndex((member) => member.rawKey === key)
   const member = members[index]
   if (member === undefined) return undefined
   const before = members[index - 1]
   if (before !== undefined) return { start: bytes.indexOf(COMMA, before.end), end: member.end, text: '' }
   const end = members.length > 1 ? bytes.indexOf(COMMA, member.end) + 1 : member.end
-  return { start: bytes.indexOf(OPEN_OBJECT) + 1, end, text: '' }
+  return { start: bytes.indexOf(OPEN_OBJECT, from) + 1, end, text: '' }
 }

@@ -118,17 +118,17 @@ export class JsonScanner {
         end = base + after
         i = after - 1
       } else if (kind === COLON) {
-        if (++keys > maxKeys) throw tooManyKeys(maxKeys)
+        if (++keys > maxKeys) throw refusal(`has more than ${maxKeys} object keys`)
         if (depth === 1 && this.#start === NONE) this.#start = NEXT
       } else if (kind === OPEN) {
-        if (++values > maxValues) throw tooManyValues(maxValues)
-        if (++depth > maxDepth) throw tooDeep(maxDepth)
+        if (++values > maxValues) throw refusal(`has more than ${maxValues} values`)
+        if (++depth > maxDepth) throw refusal(`nests deeper than ${maxDepth} levels`)
         if (depth === 1) this.#isList = bytes[i] !== OPEN_OBJECT
         if (depth === 1 && this.#isList) this.#start = NEXT
       } else {
         if (depth === 1) this.#endEntry(behind, kind)
         if (kind === CLOSE) depth--
-        else if (++values > maxValues) throw tooManyValues(maxValues)
+        else if (++values > maxValues) throw refusal(`has more than ${maxValues} values`)
       }
     }
     this.#depth = depth
@@ -139,7 +139,7 @@ export class JsonScanner {
   }
 
   #open(byte: number | undefined): void {
-    if (byte !== OPEN_OBJECT) throw new GatewayError('invalid_request', 'The body must be a JSON object.')
+    if (byte !== OPEN_OBJECT) throw refusal('must be a JSON object')
     this.#mustOpen = false
   }
 
@@ -185,16 +185,8 @@ export function scanObject(bytes: Buffer, limits?: JsonLimits): Member[] {
   return members
 }
 
-function tooManyValues(most: number): GatewayError {
-  return new GatewayError('invalid_request', `The body has more than ${most} values.`)
-}
-
-function tooManyKeys(most: number): GatewayError {
-  return new GatewayError('invalid_request', `The body has more than ${most} object keys.`)
-}
-
-function tooDeep(most: number): GatewayError {
-  return new GatewayError('invalid_request', `The body nests deeper than ${most} levels.`)
+function refusal(problem: string): GatewayError {
+  return new GatewayError('invalid_request', `The body ${problem}.`)
 }
 
 /** Escaped quotes cluster: this close to one, comparing bytes is faster than searching for the next. */

@@ -17,6 +17,14 @@ export function spanOf(members: readonly Member[], key: string): Span | undefine
   return member && { start: member.start, end: member.end }
 }
 
+/** The cut that sets a member, at the end of the object if it is absent. `members`: all members of the object. */
+export function memberCut(members: readonly Member[], key: string, text: string): Cut {
+  const span = spanOf(members, key)
+  if (span !== undefined) return { ...span, text }
+  const end = members.at(-1)?.end ?? 0
+  return { start: end, end, text: `,"${key}":${text}` }
+}
+
 /** The body itself when there is nothing to cut. */
 export function cut(body: Buffer, cuts: readonly Cut[]): Buffer {
   if (cuts.length === 0) return body

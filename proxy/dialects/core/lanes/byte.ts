@@ -2,9 +2,11 @@
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { ByteLane } from '../byte-lane.ts'
 import type { ClientApi } from '../dialect.ts'
+import { badAnswer } from '../errors/unreadable.ts'
 import { looksLikeStream } from '../hub/whole.ts'
 import type { Change } from '../json/edit.ts'
 import { cutsOf } from '../json/edit.ts'
+import { unlessTooDeep } from '../json/value.ts'
 import { Losses } from '../neutral/losses.ts'
 import type { ParsedRequest } from '../request.ts'
 import { RenamingObserver, renameInAnswer, renameInEvents } from './client-model.ts'
@@ -63,15 +65,12 @@ function unstreamed(
   request: ParsedRequest,
   finishReason: boolean | undefined,
 ): Buffer | UpstreamFailure {
-  if (bytes.fromStream === undefined || !looksLikeStream(body)) return body
+  const { fromStream } = bytes
+  if (fromStream === undefined || !looksLikeStream(body)) return body
   const observer = bytes.observe(request, body.length, false, finishReason)
   const passed = [observer.push(body), observer.flush()].filter((chunk) => chunk !== undefined)
   if (observer.failure !== undefined) return { ...observer.failure, status: 200 }
   if (!observer.finished) return { class: 'transient', status: 200, detail: 'cut_stream' }
-  try {
-    return Buffer.from(JSON.stringify(bytes.fromStream(Buffer.concat(passed))))
-  } catch (error) {
-    if (error instanceof RangeError) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
-    throw error
-  }
+  const answer = unlessTooDeep(() => Buffer.from(JSON.stringify(fromStream(Buffer.concat(passed)))))
+  return answer ?? badAnswer('answer_too_deep')
 }

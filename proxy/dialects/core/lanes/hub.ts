@@ -3,11 +3,13 @@ import type { Features } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { ClientCodec, ClientView, Emulation, EncodedRequest } from '../codec.ts'
 import type { ClientApi, Dialect } from '../dialect.ts'
+import { badAnswer } from '../errors/unreadable.ts'
 import type { TakesText } from '../hub/call-guard.ts'
 import { type PrepareTarget, prepare } from '../hub/prepare.ts'
 import { HubStream } from '../hub/stream.ts'
 import { tidy, tidyAnswer } from '../hub/tidy.ts'
 import { decodeWhole, deliveredOf, encodeWhole, filtered } from '../hub/whole.ts'
+import { unlessTooDeep } from '../json/value.ts'
 import { Losses } from '../neutral/losses.ts'
 import type { PartFilter } from '../neutral/types.ts'
 import { type Lane, refuseLosses } from './lane.ts'
@@ -84,7 +86,7 @@ export function answerReader(
       const missing = client.missingContent?.(given)
       if (missing !== undefined) return missing
       const bytes = encodeWhole(client, view, given, asStream)
-      if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
+      if (bytes === undefined) return badAnswer('answer_too_deep')
       const { usage, tier: served = tier } = answer
       return {
         body: bytes,
@@ -111,12 +113,8 @@ export function answerReader(
 
 function bodyOf({ body, form }: EncodedRequest): Pick<Lane, 'body' | 'contentType'> {
   if (form !== undefined) return { body: form.bytes, contentType: form.contentType }
-  try {
-    return { body: Buffer.from(JSON.stringify(body)) }
-  } catch (error) {
-    // Tool arguments are text of any depth, which some encoders parse.
-    if (error instanceof RangeError)
-      throw new GatewayError('invalid_request', 'The request is nested too deeply to be converted.')
-    throw error
-  }
+  const bytes = unlessTooDeep(() => Buffer.from(JSON.stringify(body)))
+  if (bytes !== undefined) return { body: bytes }
+  // Tool arguments are text of any depth, which some encoders parse.
+  throw new GatewayError('invalid_request', 'The request is nested too deeply to be converted.')
 }

@@ -1,4 +1,4 @@
-import { isRecord } from '../json/value.ts'
+import { isRecord, listOf } from '../json/value.ts'
 
 /** Keywords whose values are not schemas. */
 const VALUES = new Set(['enum', 'const', 'default', 'examples', 'required'])
@@ -11,7 +11,7 @@ export function isClosedSchema(schema: unknown): boolean {
   if (!isRecord(schema)) return true
   if (schema.type === 'object' || isRecord(schema.properties)) {
     const names = Object.keys(isRecord(schema.properties) ? schema.properties : {})
-    const required: unknown[] = Array.isArray(schema.required) ? schema.required : []
+    const required = listOf(schema.required)
     if (schema.additionalProperties !== false || names.some((name) => !required.includes(name))) return false
   }
   return Object.entries(schema).every(([key, value]) => {

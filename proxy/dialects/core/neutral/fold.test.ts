@@ -27,7 +27,7 @@ describe('folding a stream', () => {
     const carrier = { dialect: 'messages', kind: 'signature', value: 'S' } as const
     const image: AssistantPart = { type: 'image', source: { kind: 'url', url: 'u' } }
     const answer = fold([
-      { type: 'start', id: 'i', model: 'm', created: 9, usage },
+      { type: 'start', usage },
       { type: 'reasoning-start', id: 'r', raw: true },
       { type: 'reasoning-delta', id: 'r', text: 'one', paragraph: 0 },
       { type: 'reasoning-delta', id: 'r', text: 'two', paragraph: 1 },
@@ -58,9 +58,6 @@ describe('folding a stream', () => {
       },
     ])
     expect(answer).toEqual({
-      id: 'i',
-      model: 'm',
-      created: 9,
       finish: { reason: 'tool-calls' },
       usage: { ...usage, output: 6 },
       tier: 'flex',
@@ -116,7 +113,6 @@ describe('folding a stream', () => {
 describe('unfolding an answer', () => {
   it('emits start, every part with one delta, and finish', () => {
     const answer: ModelAnswer = {
-      id: 'i',
       finish: { reason: 'tool-calls' },
       usage,
       parts: [
@@ -126,7 +122,7 @@ describe('unfolding an answer', () => {
       ],
     }
     expect(unfolded(answer)).toEqual([
-      { type: 'start', id: 'i', usage: { ...usage, output: 0, reasoning: 0 } },
+      { type: 'start', usage: { ...usage, output: 0, reasoning: 0 } },
       { type: 'reasoning-start', id: '0' },
       { type: 'reasoning-delta', id: '0', text: 'a', paragraph: 0 },
       { type: 'reasoning-delta', id: '0', text: 'b', paragraph: 1 },

@@ -4,11 +4,8 @@ import type { AssistantPart, ModelAnswer, ReasoningPart, StreamPart } from './ty
 /** Later paragraphs are joined: without a bound, an upstream's number could make an array of any length. */
 const MAX_PARAGRAPHS = 1000
 
-type Start = Extract<StreamPart, { type: 'start' }>
-
 /** Takes the parts of one stream as they arrive. */
 export class Folder {
-  #start: Start = { type: 'start' }
   readonly #parts: AssistantPart[] = []
   readonly #byId = new Map<string, AssistantPart>()
   #answer: ModelAnswer | undefined
@@ -16,7 +13,6 @@ export class Folder {
   part(p: StreamPart): void {
     switch (p.type) {
       case 'start':
-        this.#start = p
         break
       case 'text-start':
         this.#open(p.id, { type: 'text', text: '' })
@@ -38,9 +34,11 @@ export class Folder {
       case 'whole':
         this.#parts.push(p.part)
         break
-      case 'finish':
-        this.#finish(p)
+      case 'finish': {
+        const { type: _type, ...end } = p
+        this.#answer = { parts: this.#parts, ...end }
         break
+      }
       default:
         this.#into(this.#byId.get(p.id), p)
     }
@@ -89,17 +87,6 @@ export class Folder {
         }
         if (p.type === 'tool-call-end' && p.cut && part.type === 'tool-call') part.cut = true
     }
-  }
-
-  #finish({ finish, usage, tier }: Extract<StreamPart, { type: 'finish' }>): void {
-    const { id, model, created } = this.#start
-    const answer: ModelAnswer = { parts: this.#parts, finish }
-    if (id !== undefined) answer.id = id
-    if (model !== undefined) answer.model = model
-    if (created !== undefined) answer.created = created
-    if (usage !== undefined) answer.usage = usage
-    if (tier !== undefined) answer.tier = tier
-    this.#answer = answer
   }
 }
 

@@ -1,5 +1,5 @@
 /** Keeps the fields of a request that the neutral form does not type, so that their losses are reported by name. */
-import { type Fields, isRecord, noFields } from '../json/value.ts'
+import { type Fields, isEmpty, isRecord, noFields } from '../json/value.ts'
 import type { Ext } from './types.ts'
 
 /** The position of an object; see Ext. */
@@ -34,8 +34,4 @@ function untyped(object: Fields, typed: Iterable<string>): Fields {
     if (!known.has(key) && !isEmpty(value)) fields[key] = value
   }
   return fields
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }

@@ -5,8 +5,6 @@
 import type { TypedField } from './typed-field.ts'
 import type { ApiName, Ext, Extended, ModelRequest } from './types.ts'
 
-export type { TypedField }
-
 /** A dialect's names for typed fields. Absent: it does not have the field, and cannot lose it. */
 export type LossNames = Readonly<Partial<Record<TypedField, string>>>
 
@@ -51,10 +49,6 @@ export class Losses {
   /** True when the typed field was lost, under its usual name. */
   hasLost(field: TypedField): boolean {
     return this.#lost.has(this.name(field))
-  }
-
-  get size(): number {
-    return this.#lost.size
   }
 
   /** The header value: whole names, joined by commas, up to 1 KiB, and `...` for the rest; undefined without losses. */

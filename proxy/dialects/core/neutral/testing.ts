@@ -40,9 +40,6 @@ export function answerOf(dialect: DialectName): fc.Arbitrary<ModelAnswer> {
     .map(({ reasoning, body, calls, finish, usage }) => {
       const label = labels()
       const answer: ModelAnswer = {
-        id: label('id'),
-        model: label('model'),
-        created: 1_800_000_000,
         parts: [...reasoning, ...body, ...calls].map((recipe) => recipe(label)),
         finish: { reason: calls.length > 0 ? 'tool-calls' : finish },
       }

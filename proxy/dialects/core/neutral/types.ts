@@ -185,8 +185,6 @@ export interface SystemTurn extends Extended {
   role: 'system'
   /** `top`: a field beside the conversation (`instructions`, `system`); `message`: a message within it. */
   placement: 'top' | 'message'
-  /** Written as `developer`. */
-  developer?: boolean
   parts: (TextPart | HostedPart)[]
 }
 
@@ -211,7 +209,6 @@ export interface ToolResult extends Extended {
   callId: string
   /** Of the call that it answers, if the dialect states it. */
   kind?: 'function' | 'custom'
-  name?: string
   parts: ResultPart[]
   /** The tools that a search found, instead of parts. The request declares them too. */
   found?: (FunctionTool | CustomTool)[]
@@ -352,11 +349,6 @@ export interface Finish {
 }
 
 export interface ModelAnswer {
-  /** The upstream's. */
-  id?: string
-  model?: string
-  /** Seconds since the epoch. */
-  created?: number
   parts: AssistantPart[]
   finish: Finish
   /** Absent when the upstream did not report it. */
@@ -374,7 +366,7 @@ export interface ModelAnswer {
  */
 export type StreamPart =
   /** The first part, once. `usage`: known before the first token (some dialects report the input there). */
-  | { type: 'start'; id?: string; model?: string; created?: number; usage?: Usage }
+  | { type: 'start'; usage?: Usage }
   | { type: 'text-start'; id: string }
   | { type: 'text-delta'; id: string; text: string; logprobs?: unknown[] }
   | { type: 'annotation'; id: string; annotation: Annotation }
@@ -404,5 +396,9 @@ export type StreamPart =
   /** The last part, once; every other part has ended. */
   | { type: 'finish'; finish: Finish; usage?: Usage; tier?: string }
 
+export type PartOf<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>
+
+export type Emit = (part: StreamPart) => void
+
 /** Sits between a decoder and an encoder: takes parts, and emits others instead. */
-export type PartFilter = (emit: (part: StreamPart) => void) => (part: StreamPart) => void
+export type PartFilter = (emit: Emit) => Emit

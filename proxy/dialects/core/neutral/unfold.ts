@@ -1,23 +1,22 @@
 /** The inverse of fold.ts: a whole answer as the parts of a stream. */
 import type {
   AssistantPart,
+  Emit,
   ModelAnswer,
   ReasoningPart,
   RefusalPart,
-  StreamPart,
   TextPart,
   ToolCallPart,
 } from './types.ts'
 
-type Emit = (part: StreamPart) => void
-
 /** Emits start, each part with one delta (reasoning: one for each paragraph), and finish. */
 export function unfold(answer: ModelAnswer, emit: Emit): void {
-  const { parts, finish, usage, tier, ...head } = answer
+  const { parts, ...end } = answer
+  const { usage } = end
   // A real stream has no output yet at its start.
-  emit({ type: 'start', ...head, ...(usage && { usage: { ...usage, output: 0, reasoning: 0 } }) })
+  emit({ type: 'start', ...(usage && { usage: { ...usage, output: 0, reasoning: 0 } }) })
   for (const [index, part] of parts.entries()) unfoldPart(part, String(index), emit)
-  emit({ type: 'finish', finish, ...(usage && { usage }), ...(tier !== undefined && { tier }) })
+  emit({ type: 'finish', ...end })
 }
 
 function unfoldPart(part: AssistantPart, id: string, emit: Emit): void {

@@ -1,8 +1,10 @@
 /** Reads whole answers of the images API. */
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer } from '../../core/byte-lane.ts'
-import { readFailure } from '../../core/errors/read.ts'
-import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import { errorInAnswer } from '../../core/errors/read.ts'
+import { badAnswer } from '../../core/errors/unreadable.ts'
+import { present } from '../../core/json/present.ts'
+import { type Fields, isRecord, isText, tryParse } from '../../core/json/value.ts'
 import type { FieldsOf } from '../../core/json/wire.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { type EventFamily, eventText } from '../events.ts'
@@ -19,17 +21,12 @@ export function readAnswer(
   events: EventFamily | undefined,
 ): Answer | UpstreamFailure {
   const value = tryParse(body.toString('utf8'))
-  if (isRecord(value) && value.error) {
-    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
-  }
+  if (isRecord(value) && value.error) return errorInAnswer(value, request)
   const images = imagesOf(value)
-  if (!isRecord(value) || images.length === 0) {
-    return { class: 'unknown', status: 200, detail: 'no_answer' }
-  }
-  const usage = readUsage(value.usage, images.length)
+  if (!isRecord(value) || images.length === 0) return badAnswer('no_answer')
   return {
     body: events === undefined ? body : Buffer.from(toStream(value, images, events)),
-    ...(usage !== undefined && { usage }),
+    ...present({ usage: readUsage(value.usage, images.length) }),
     delivered: { deltas: 0, bytes: 0, images: images.length },
   }
 }
@@ -38,10 +35,6 @@ export function readAnswer(
 export function imagesOf(value: unknown): Fields[] {
   if (!isRecord(value) || !Array.isArray(value.data)) return []
   return value.data.filter(isRecord).filter(({ b64_json, url }) => isText(b64_json) || isText(url))
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value !== ''
 }
 
 /** An event for each image; the last one has the usage of all images. */

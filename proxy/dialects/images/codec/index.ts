@@ -3,7 +3,7 @@ import type { Codec } from '../../core/codec.ts'
 import type { EventFamily } from '../events.ts'
 import type { ImagesOwn } from '../own.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
-import { decodeStream } from './answer/decode-stream.ts'
+import { ImagesDecoder } from './answer/decode-stream.ts'
 import { encodeAnswer, missingContent } from './answer/encode-answer.ts'
 import { ImagesStreamEncoder } from './answer/encode-stream.ts'
 import { decodeRequest } from './request/decode-request.ts'
@@ -15,7 +15,7 @@ export function imagesCodec(events: EventFamily): Codec<ImagesOwn> {
     decodeRequest,
     encodeRequest,
     decodeAnswer,
-    decodeStream,
+    decodeStream: (emit, request) => new ImagesDecoder(emit, request),
     missingContent,
     encodeAnswer,
     encodeStream: (client) => new ImagesStreamEncoder(client, events),

@@ -74,14 +74,6 @@ function plainName(extended: string | undefined): string | undefined {
   return extended?.slice(extended.lastIndexOf("'") + 1)
 }
 
-export function tooManyParts(maxParts: number): GatewayError {
-  return malformed(`has more than ${maxParts} parts`)
-}
-
-export function headTooLarge(): GatewayError {
-  return malformed(`has a part with more than ${MAX_HEADER_BYTES} bytes of headers`)
-}
-
 export function malformed(problem: string): GatewayError {
   return new GatewayError('invalid_request', `The form ${problem}.`)
 }

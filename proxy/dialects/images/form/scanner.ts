@@ -4,15 +4,7 @@
  * its first byte, so no byte is compared for two starts. docs/decisions/0012 explains why no library does this.
  */
 import { CR, DASH, LF, SPACE, TAB } from '../../../../kit/bytes.ts'
-import {
-  headTooLarge,
-  MAX_HEADER_BYTES,
-  MAX_PADDING,
-  malformed,
-  type PartHead,
-  readPartHead,
-  tooManyParts,
-} from './part-head.ts'
+import { MAX_HEADER_BYTES, MAX_PADDING, malformed, type PartHead, readPartHead } from './part-head.ts'
 
 /** Receives the form. An error that it throws ends the scan. */
 export interface FormSink {
@@ -77,7 +69,8 @@ export class FormScanner {
     const head = bytes.subarray(from, from + MAX_HEADER_BYTES)
     const length = head.indexOf(HEAD_END)
     if (length < 0) {
-      if (head.length === MAX_HEADER_BYTES) throw headTooLarge()
+      if (head.length === MAX_HEADER_BYTES)
+        throw malformed(`has a part with more than ${MAX_HEADER_BYTES} bytes of headers`)
       this.#kept = head
       return undefined
     }
@@ -134,7 +127,7 @@ export class FormScanner {
   #endPart(isLast: boolean): void {
     if (this.#state === 'content') this.#sink.partEnd()
     this.#state = isLast ? 'epilogue' : 'head'
-    if (!isLast && this.#parts++ === this.#maxParts) throw tooManyParts(this.#maxParts)
+    if (!isLast && this.#parts++ === this.#maxParts) throw malformed(`has more than ${this.#maxParts} parts`)
   }
 }
 

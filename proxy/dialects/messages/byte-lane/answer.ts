@@ -2,8 +2,10 @@
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer } from '../../core/byte-lane.ts'
-import { readFailure } from '../../core/errors/read.ts'
-import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import { errorInAnswer } from '../../core/errors/read.ts'
+import { badAnswer } from '../../core/errors/unreadable.ts'
+import { present } from '../../core/json/present.ts'
+import { type Fields, isRecord, listOf, tryParse, unlessTooDeep } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { eventText } from '../event.ts'
@@ -21,27 +23,15 @@ export function readAnswer(
   asStream: boolean,
 ): Answer | UpstreamFailure {
   const value = tryParse(body.toString('utf8'))
-  if (isRecord(value) && (value.error || value.type === 'error')) {
-    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
-  }
-  if (!isRecord(value) || !Array.isArray(value.content)) {
-    return { class: 'unknown', status: 200, detail: 'no_answer' }
-  }
+  if (isRecord(value) && (value.error || value.type === 'error')) return errorInAnswer(value, request)
+  if (!isRecord(value) || !Array.isArray(value.content)) return badAnswer('no_answer')
   const blocks = value.content.filter(isRecord)
-  try {
-    const usage = readUsage(value.usage)
-    const tier = readTier(value.usage)
-    return {
-      body: asStream ? toStream(value, blocks) : body,
-      ...(usage !== undefined && { usage }),
-      ...(tier !== undefined && { tier }),
-      delivered: countBlocks(blocks),
-    }
-  } catch (error) {
-    // It nests too deep for JSON.stringify.
-    if (error instanceof RangeError) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
-    throw error
-  }
+  const answer = unlessTooDeep(() => ({
+    body: asStream ? toStream(value, blocks) : body,
+    ...present({ usage: readUsage(value.usage), tier: readTier(value.usage) }),
+    delivered: countBlocks(blocks),
+  }))
+  return answer ?? badAnswer('answer_too_deep')
 }
 
 function countBlocks(blocks: Fields[]): Delivered {
@@ -99,8 +89,7 @@ function dismantle(block: Fields): { skeleton: Fields; deltas: wire.Delta[] } {
   if (typeof block.text === 'string' && block.type === 'text') {
     const { citations, ...rest } = block
     if (block.text !== '') deltas.push({ type: 'text_delta', text: block.text })
-    const given: unknown[] = Array.isArray(citations) ? citations : []
-    for (const citation of given) deltas.push({ type: 'citations_delta', citation })
+    for (const citation of listOf(citations)) deltas.push({ type: 'citations_delta', citation })
     return { skeleton: { ...rest, ...NO_TEXT, ...(citations === null && { citations }) }, deltas }
   }
   if (typeof block.thinking === 'string' && block.type === 'thinking') {

@@ -1,6 +1,6 @@
 /** Converts a whole stream to a message, for a client that requested no stream. */
 import { parseArguments } from '../../core/json/exact.ts'
-import { type Fields, isRecord, noFields, tryParse } from '../../core/json/value.ts'
+import { type Fields, isRecord, listOf, noFields, tryParse } from '../../core/json/value.ts'
 import type { FieldsOf } from '../../core/json/wire.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { mergeUsage } from '../usage.ts'
@@ -37,8 +37,7 @@ export function fromStream(events: Buffer): FieldsOf<wire.Message> {
     const block = blocks.get(index)
     if (block !== undefined && text.trim() !== '') block.input = parseArguments(text) ?? text
   }
-  const content = Array.isArray(message.content) ? message.content : []
-  return { ...message, content: [...content, ...blocks.values()], usage }
+  return { ...message, content: [...listOf(message.content), ...blocks.values()], usage }
 }
 
 /** The block for a delta without a start, which some upstreams omit. */
@@ -51,7 +50,7 @@ function begun(delta: Fields): Fields {
 /** Appends text and thinking. The last value of any other field, such as a signature, counts. */
 function addDelta(block: Fields, { type, ...delta }: Fields): void {
   if (type === 'citations_delta') {
-    block.citations = [...(Array.isArray(block.citations) ? block.citations : []), delta.citation]
+    block.citations = [...listOf(block.citations), delta.citation]
     return
   }
   for (const [key, value] of Object.entries(delta)) {

@@ -3,7 +3,7 @@
 import type { StateAccess } from '../../core/byte-lane.ts'
 import { bodyOf } from '../../core/json/body.ts'
 import type { Change, Path } from '../../core/json/edit.ts'
-import { type Fields, isRecord } from '../../core/json/value.ts'
+import { type Fields, isRecord, listOf } from '../../core/json/value.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 
 const AT = 'messages.content'
@@ -15,9 +15,7 @@ const CARRYING: Record<string, { field: string; kind: string }> = {
 
 /** Removes a message with its last block, because the API refuses messages without content. */
 export function openState(request: ParsedRequest, access: StateAccess): Change[] {
-  const given = bodyOf(request).messages
-  const messages: unknown[] = Array.isArray(given) ? given : []
-  return messages.flatMap((message, i): Change[] => {
+  return listOf(bodyOf(request).messages).flatMap((message, i): Change[] => {
     if (!isRecord(message) || message.role !== 'assistant' || !Array.isArray(message.content)) return []
     const { content } = message
     const changes = content.flatMap((block, j) => openBlock(block, ['messages', i, 'content', j], access))

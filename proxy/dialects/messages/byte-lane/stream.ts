@@ -1,6 +1,5 @@
 /** Follows the stream of a message, whose events pass as bytes. */
 import type { Usage } from '../../../../contract/usage.ts'
-import type { GatewayError } from '../../../errors.ts'
 import type { StreamObserver } from '../../core/byte-lane.ts'
 import { isWord } from '../../core/errors/words.ts'
 import { type Fields, isRecord } from '../../core/json/value.ts'
@@ -12,15 +11,12 @@ import { mergeUsage, readTier, readUsage } from '../usage.ts'
 export class MessagesStreamObserver extends EventFollower implements StreamObserver {
   usage: Usage | undefined
   tier: string | undefined
+  readonly errorEvent = errorEvent
   /** The upstream's usage object so far. */
   #rawUsage: unknown
 
   get finished(): boolean {
     return this.done && this.failure === undefined
-  }
-
-  errorEvent(error: GatewayError, requestId: string): Buffer {
-    return errorEvent(error, requestId)
   }
 
   protected inspect(event: Fields): Verdict | undefined {

@@ -1,8 +1,8 @@
 import type { Codec } from '../../core/codec.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
-import { decodeStream } from './answer/decode-stream.ts'
+import { MessagesStreamDecoder } from './answer/decode-stream.ts'
 import { encodeAnswer } from './answer/encode-answer.ts'
-import { encodeStream } from './answer/encode-stream.ts'
+import { MessagesStreamEncoder } from './answer/encode-stream.ts'
 import { decodeRequest } from './request/decode-request.ts'
 import { encodeRequest } from './request/encode-request.ts'
 import { refuseStateful } from './request/stateful.ts'
@@ -14,6 +14,6 @@ export const messagesCodec: Codec = {
   encodeRequest,
   decodeAnswer,
   encodeAnswer,
-  decodeStream,
-  encodeStream,
+  decodeStream: (emit, request) => new MessagesStreamDecoder(emit, request),
+  encodeStream: (client) => new MessagesStreamEncoder(client),
 }

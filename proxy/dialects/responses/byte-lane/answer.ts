@@ -2,7 +2,8 @@
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer } from '../../core/byte-lane.ts'
-import { readFailure } from '../../core/errors/read.ts'
+import { errorInAnswer } from '../../core/errors/read.ts'
+import { badAnswer } from '../../core/errors/unreadable.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 import type { ParsedRequest } from '../../core/request.ts'
@@ -19,17 +20,15 @@ export function readAnswer(
   asStream: boolean,
 ): Answer | UpstreamFailure {
   const value = tryParse(body.toString('utf8'))
-  if (isRecord(value) && (value.error || value.status === 'failed' || value.type === 'error')) {
-    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
-  }
+  if (isRecord(value) && (value.error || value.status === 'failed' || value.type === 'error'))
+    return errorInAnswer(value, request)
   const output = isRecord(value) && value.status !== 'cancelled' ? value.output : undefined
-  if (!isRecord(value) || !Array.isArray(output) || (asStream && UNFINISHED.includes(String(value.status)))) {
-    return { class: 'unknown', status: 200, detail: 'no_answer' }
-  }
+  if (!isRecord(value) || !Array.isArray(output) || (asStream && UNFINISHED.includes(String(value.status))))
+    return badAnswer('no_answer')
   if (request.compacts === true && !isCompacted(output)) return NO_COMPACTION
   const items = output.filter(isRecord)
   const bytes = asStream ? toStream(value, items) : body
-  if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
+  if (bytes === undefined) return badAnswer('answer_too_deep')
   const usage = readUsage(value.usage)
   const images = imagesIn(items)
   return {

@@ -3,15 +3,13 @@
 import type { StateAccess } from '../../core/byte-lane.ts'
 import { bodyOf } from '../../core/json/body.ts'
 import type { Change } from '../../core/json/edit.ts'
-import { type Fields, isRecord } from '../../core/json/value.ts'
+import { type Fields, isRecord, listOf } from '../../core/json/value.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { readCompaction } from '../codec/request/compactions.ts'
 
 /** Throws GatewayError invalid_request for a compaction of the gateway that does not open. */
 export function openState(request: ParsedRequest, access: StateAccess): Change[] {
-  const { input } = bodyOf(request)
-  const items: unknown[] = Array.isArray(input) ? input : []
-  return items.flatMap((item, i): Change[] => {
+  return listOf(bodyOf(request).input).flatMap((item, i): Change[] => {
     if (!isRecord(item)) return []
     if (item.type === 'compaction') return openCompaction(item, i, access)
     return item.type === 'reasoning' ? openReasoning(item, i, access) : []

@@ -1,8 +1,7 @@
 /** Writes a whole response as a stream, for upstreams that ignore `stream: true`. */
-import { type Fields, isRecord } from '../../core/json/value.ts'
+import { type Fields, isRecord, listOf, textOf, unlessTooDeep } from '../../core/json/value.ts'
 import type { FieldsOf } from '../../core/json/wire.ts'
 import { EventWriter } from '../codec/answer/answer-events.ts'
-import { listOf, textOf } from '../codec/answer/decode-item.ts'
 import type * as wire from '../wire.ts'
 
 type Writer = EventWriter<wire.ForeignEvent>
@@ -29,16 +28,13 @@ export function toStream(response: Fields, output: Fields[]): Buffer | undefined
   const status = response.status === 'incomplete' ? 'incomplete' : 'completed'
   const begun = { ...response, ...IN_PROGRESS }
   const writer: Writer = new EventWriter()
-  try {
+  return unlessTooDeep(() => {
     writer.event('response.created', { response: begun })
     writer.event('response.in_progress', { response: begun })
     for (const [index, item] of items.entries()) writeItem(item, index, writer)
     writer.event(`response.${status}`, { response: { ...response, status, output: items } })
     return Buffer.from(writer.take())
-  } catch (error) {
-    if (error instanceof RangeError) return undefined
-    throw error
-  }
+  })
 }
 
 function writeItem(item: Item, index: number, writer: Writer): void {

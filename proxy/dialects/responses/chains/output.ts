@@ -2,9 +2,9 @@
 import { OPEN_ARRAY } from '../../../../kit/bytes.ts'
 import type { AnswerRecord } from '../../core/chains.ts'
 import { elementsOf, objectOf } from '../../core/json/pieces.ts'
-import { scanObject } from '../../core/json/scanner.ts'
-import { cut, spanOf } from '../../core/json/splice.ts'
-import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import { type Member, scanObject } from '../../core/json/scanner.ts'
+import { cut, memberCut, spanOf } from '../../core/json/splice.ts'
+import { type Fields, isRecord, isText, tryParse } from '../../core/json/value.ts'
 import { boundOf, encryptedOf, MAX_ID_LENGTH } from './position.ts'
 
 /** Types of items that need no state of their upstream. */
@@ -26,14 +26,13 @@ export function recordOf(response: string, streamed: readonly string[]): AnswerR
   if (!isRecord(value) || !isId(value.id)) return undefined
   const bytes = Buffer.from(response)
   const members = scanObject(bytes)
-  const span = spanOf(members, 'output')
-  const list = span === undefined ? undefined : bytes.subarray(span.start, span.end)
-  const listed = list?.[0] === OPEN_ARRAY ? elementsOf(list) : []
+  const listed = outputOf(bytes, members)
   const output = listed.length > 0 ? listed : streamed
   const items = output.map((text) => ({ text, item: tryParse(text) }))
   return {
     id: value.id,
-    response: listed.length > 0 ? response : withOutput(bytes, members.at(-1)?.end ?? 0, span, streamed),
+    // Some upstreams leave the output empty in the last event.
+    response: listed.length > 0 ? response : withOutput(bytes, members, streamed),
     items: items.flatMap(({ text, item }) =>
       isRecord(item) && hasContent(item) ? [asInput(text, item)] : [],
     ),
@@ -43,33 +42,29 @@ export function recordOf(response: string, streamed: readonly string[]): AnswerR
 }
 
 function isId(id: unknown): id is string {
-  return typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH
+  return isText(id) && id.length <= MAX_ID_LENGTH
 }
 
 /** The items of a response by id, as input items. */
 export function itemsOf(response: string): ReadonlyMap<string, string> {
   const bytes = Buffer.from(response)
-  const span = spanOf(scanObject(bytes), 'output')
-  const list = span === undefined ? undefined : bytes.subarray(span.start, span.end)
   const items = new Map<string, string>()
-  for (const text of list?.[0] === OPEN_ARRAY ? elementsOf(list) : []) {
+  for (const text of outputOf(bytes, scanObject(bytes))) {
     const item = tryParse(text)
     if (isRecord(item) && isId(item.id)) items.set(item.id, asInput(text, item))
   }
   return items
 }
 
-/** Adds the output, which some upstreams leave empty in the last event. */
-function withOutput(
-  bytes: Buffer,
-  end: number,
-  span: { start: number; end: number } | undefined,
-  streamed: readonly string[],
-): string {
-  const list = `[${streamed.join(',')}]`
-  const written =
-    span === undefined ? { start: end, end, text: `,"output":${list}` } : { ...span, text: list }
-  return cut(bytes, [written]).toString('utf8')
+/** The texts of the items in `output`; none if it is not a list. */
+function outputOf(bytes: Buffer, members: readonly Member[]): string[] {
+  const span = spanOf(members, 'output')
+  const list = span && bytes.subarray(span.start, span.end)
+  return list?.[0] === OPEN_ARRAY ? elementsOf(list) : []
+}
+
+function withOutput(bytes: Buffer, members: readonly Member[], items: readonly string[]): string {
+  return cut(bytes, [memberCut(members, 'output', `[${items.join(',')}]`)]).toString('utf8')
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The position of a request in its conversation. */
 import type { ChainPosition } from '../../core/chains.ts'
 import { isBoolean, isString, readOptional, refusal } from '../../core/json/fields.ts'
-import { type Fields, isRecord } from '../../core/json/value.ts'
+import { type Fields, isRecord, isText, listOf } from '../../core/json/value.ts'
 
 /** Characters of a response id, which any upstream may have chosen. */
 export const MAX_ID_LENGTH = 1024
@@ -18,7 +18,7 @@ export function readPosition(value: Fields): ChainPosition {
   if (previous !== undefined && value.conversation !== undefined && value.conversation !== null) {
     throw refusal('conversation', 'must be absent beside previous_response_id')
   }
-  const items: unknown[] = Array.isArray(value.input) ? value.input : []
+  const items = listOf(value.input)
   const bound = boundOf(items)
   const references = items.flatMap((item) => referenceOf(item) ?? [])
   return { ...(previous !== undefined && { previous }), store, bound, references }
@@ -37,7 +37,7 @@ export function boundOf(items: readonly unknown[]): string[] {
 /** The encrypted content of a reasoning item or a compaction. */
 export function encryptedOf(item: unknown): string | undefined {
   const text = isRecord(item) ? item.encrypted_content : undefined
-  return typeof text === 'string' && text !== '' ? text : undefined
+  return isText(text) ? text : undefined
 }
 
 /** The id that an item refers to: `{type: item_reference, id}`, or an id alone. */

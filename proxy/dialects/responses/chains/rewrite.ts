@@ -2,7 +2,7 @@
 
 import { removal } from '../../core/json/pieces.ts'
 import { scanObject } from '../../core/json/scanner.ts'
-import { cut, spanOf } from '../../core/json/splice.ts'
+import { cut, memberCut, spanOf } from '../../core/json/splice.ts'
 import { tryParse } from '../../core/json/value.ts'
 import type { JsonLimits, ParsedRequest } from '../../core/request.ts'
 import type { ResponsesOwn } from '../request.ts'
@@ -29,11 +29,8 @@ export function expand(
   const added = inputItems(request)
   refuseStrayResults(history, added)
   const items = `[${[...history, ...added].join(',')}]`
-  const input = spanOf(members, 'input')
-  const end = members.at(-1)?.end ?? 0
+  const written = memberCut(members, 'input', items)
   const reference = removal(body, members, PREVIOUS)
-  const written =
-    input === undefined ? { start: end, end, text: `,"input":${items}` } : { ...input, text: items }
   const expanded = parse(cut(body, reference === undefined ? [written] : [reference, written]), limits)
   return inPlaceOf(request, expanded)
 }

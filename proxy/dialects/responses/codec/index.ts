@@ -4,9 +4,9 @@ import { emulate } from '../compact/emulated.ts'
 import type { ResponsesOwn } from '../request.ts'
 import { echoOf } from './answer/answer-echo.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
-import { decodeStream } from './answer/decode-stream.ts'
+import { ResponsesDecoder } from './answer/decode-stream.ts'
 import { encodeAnswer } from './answer/encode-answer.ts'
-import { encodeStream } from './answer/encode-stream.ts'
+import { ResponsesEncoder } from './answer/encode-stream.ts'
 import { decodeRequest } from './request/decode-request.ts'
 import { encodeRequest } from './request/encode-request.ts'
 import { refuseStateful } from './request/stateful.ts'
@@ -20,6 +20,6 @@ export const responsesCodec: Codec<ResponsesOwn> = {
   encodeRequest,
   decodeAnswer,
   encodeAnswer,
-  decodeStream,
-  encodeStream,
+  decodeStream: (emit, request) => new ResponsesDecoder(emit, request),
+  encodeStream: (client) => new ResponsesEncoder(client),
 }

@@ -4,8 +4,10 @@ import { zeroUsage } from '../../../../contract/usage.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer } from '../../core/byte-lane.ts'
 import type { ClientView } from '../../core/codec.ts'
-import { readFailure } from '../../core/errors/read.ts'
+import { errorInAnswer } from '../../core/errors/read.ts'
+import { badAnswer } from '../../core/errors/unreadable.ts'
 import { bodyOf } from '../../core/json/body.ts'
+import { present } from '../../core/json/present.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 import { itemId } from '../../core/neutral/ids.ts'
@@ -18,17 +20,12 @@ import { isCompacted, NO_COMPACTION } from './native.ts'
 /** Reads the answer of an upstream with this endpoint. */
 export function readAnswer(body: Buffer, request: ParsedRequest): Answer | UpstreamFailure {
   const value = tryParse(body.toString('utf8'))
-  if (isRecord(value) && (value.error || value.type === 'error')) {
-    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
-  }
-  if (!isRecord(value) || !Array.isArray(value.output)) {
-    return { class: 'unknown', status: 200, detail: 'no_answer' }
-  }
+  if (isRecord(value) && (value.error || value.type === 'error')) return errorInAnswer(value, request)
+  if (!isRecord(value) || !Array.isArray(value.output)) return badAnswer('no_answer')
   if (!isCompacted(value.output)) return NO_COMPACTION
-  const usage = readUsage(value.usage)
   return {
     body,
-    ...(usage !== undefined && { usage }),
+    ...present({ usage: readUsage(value.usage) }),
     ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
     delivered: deliveredOf(value.output),
   }

@@ -105,9 +105,6 @@ describe('a request for a summary', () => {
 describe('a whole answer', () => {
   it('has the summary as its only item, and the reported usage', () => {
     const answer: ModelAnswer = {
-      id: 'up',
-      model: 'up-model',
-      created: 3,
       parts: [
         { type: 'reasoning', texts: ['Hm.'] },
         text('Goal: '),
@@ -162,7 +159,7 @@ describe('a whole answer', () => {
 describe('a stream', () => {
   it('writes nothing before the summary is complete, then the same answer as a whole one', () => {
     const { encoder, written, early } = streamed([
-      { type: 'start', id: 'up', model: 'up-model' },
+      { type: 'start' },
       { type: 'reasoning-start', id: 'r' },
       { type: 'reasoning-delta', id: 'r', text: 'Hm.', paragraph: 0 },
       { type: 'reasoning-end', id: 'r' },

@@ -7,7 +7,7 @@ import type { ApiName } from '../../../../contract/endpoints.ts'
 import { GatewayError, type UpstreamFailure } from '../../../errors.ts'
 import type { ClientView, Emulation, StreamEncoder } from '../../core/codec.ts'
 import { itemId } from '../../core/neutral/ids.ts'
-import type { HostedPart, ModelAnswer, ModelRequest, StreamPart } from '../../core/neutral/types.ts'
+import type { HostedPart, ModelAnswer, ModelRequest, PartOf, StreamPart } from '../../core/neutral/types.ts'
 import { unfold } from '../../core/neutral/unfold.ts'
 import type * as wire from '../wire.ts'
 import { INSTRUCTION } from './prompts.ts'
@@ -109,7 +109,7 @@ export class CompactingEncoder implements StreamEncoder {
     else this.#text += text
   }
 
-  #finish({ type: _type, ...end }: Extract<StreamPart, { type: 'finish' }>): void {
+  #finish({ type: _type, ...end }: PartOf<'finish'>): void {
     const answer = compacted({ ...end, parts: [{ type: 'text', text: this.#text }] }, this.#owner)
     if ('parts' in answer) unfold(answer, (part) => this.#encoder.part(part))
     else this.failure = answer

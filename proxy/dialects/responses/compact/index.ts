@@ -3,7 +3,7 @@ import type { ClientApi } from '../../core/dialect.ts'
 import { splice } from '../../core/json/model-splice.ts'
 import { openState } from '../byte-lane/state.ts'
 import { createChains } from '../chains/index.ts'
-import { decodeCompaction } from '../codec/request/decode-request.ts'
+import { decodeRequest } from '../codec/request/decode-request.ts'
 import { refuseStateful } from '../codec/request/stateful.ts'
 import { responses } from '../index.ts'
 import type { ResponsesOwn } from '../request.ts'
@@ -27,7 +27,7 @@ export const compact: ClientApi<ResponsesOwn> = {
     observe: neverStreamed,
   },
   codec: {
-    decodeRequest: decodeCompaction,
+    decodeRequest,
     refuseStateful,
     emulate,
     encodeAnswer,

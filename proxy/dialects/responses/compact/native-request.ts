@@ -4,7 +4,7 @@ import { type Change, cutsOf } from '../../core/json/edit.ts'
 import { objectOf } from '../../core/json/pieces.ts'
 import { scanObject } from '../../core/json/scanner.ts'
 import { cut } from '../../core/json/splice.ts'
-import { isRecord, tryParse } from '../../core/json/value.ts'
+import { isRecord, listOf, tryParse } from '../../core/json/value.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { keptItems } from '../chains/input.ts'
 import type * as wire from '../wire.ts'
@@ -45,6 +45,7 @@ export function emulate(request: ParsedRequest, model: string, changes: readonly
 function hasTools(body: Buffer): boolean {
   const value = tryParse(body.toString('utf8'))
   if (!isRecord(value)) return false
-  const items: unknown[] = Array.isArray(value.input) ? value.input : []
-  return [value, ...items].some((one) => isRecord(one) && Array.isArray(one.tools) && one.tools.length > 0)
+  return [value, ...listOf(value.input)].some(
+    (one) => isRecord(one) && Array.isArray(one.tools) && one.tools.length > 0,
+  )
 }

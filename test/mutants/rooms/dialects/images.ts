@@ -19,7 +19,7 @@ export const IMAGE_FAULTS: Mutant[] = [
     // Clients get vectors of other inputs, or of none.
     ['entries.map((_, i) => places.get(i))', 'entries.map((entry) => places.get(entry.index ?? 0))'],
     [
-      "if (answer.data.length !== wanted.count || given.length !== wanted.count) return failure('wrong_count')",
+      "if (answer.data.length !== wanted.count || given.length !== wanted.count) return badAnswer('wrong_count')",
       '',
     ],
     ["if (encoding === 'float') return decode(value)", ''],

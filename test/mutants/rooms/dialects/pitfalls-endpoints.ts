@@ -16,7 +16,7 @@ export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
     'proxy/dialects/responses/chains/output.ts',
     CONVERSATIONS,
     ['const output = listed.length > 0 ? listed : streamed', 'const output = listed'],
-    ['withOutput(bytes, members.at(-1)?.end ?? 0, span, streamed)', 'response'],
+    ['withOutput(bytes, members, streamed)', 'response'],
   ),
   ...faults('proxy/dialects/responses/chains/warm-up.ts', CONVERSATIONS, [
     "  events.event('response.in_progress', { response })\n",

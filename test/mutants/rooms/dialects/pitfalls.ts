@@ -75,7 +75,7 @@ export const PITFALLS: Mutant[] = [
       'if (chunk.usage) this.#usage ??= readUsage(chunk.usage)',
     ],
     [
-      "if (typeof reason === 'string' && reason !== '') this.#reason = reason",
+      "if (isText(reason)) this.#reason = reason",
       "if (typeof reason === 'string') this.#reason = reason",
     ],
     // 7.9 Content beside an empty reasoning_content is lost.
@@ -86,7 +86,7 @@ export const PITFALLS: Mutant[] = [
   ),
   // 7.10 Content beside calls is null for upstreams that refuse it.
   ...faults('proxy/dialects/chat/codec/request/encode-messages.ts', HISTORY, [
-    "calls.length > 0 && writing.features.nullContent ? null : ''",
+    "calls.length > 0 && writer.features.nullContent ? null : ''",
     "calls.length > 0 ? null : ''",
   ]),
   // 7.10 Arguments of nothing stay nothing, which no client can parse.
@@ -188,7 +188,7 @@ export const PITFALLS: Mutant[] = [
     "const free = thinking?.type !== 'enabled'",
   ]),
   ...faults('proxy/dialects/responses/codec/request/encode-request.ts', REQUESTS, [
-    'if (target.features.sampling !== false) return',
+    'if (writer.features.sampling !== false) return',
     'if (true) return',
   ]),
   // 7.21 The client's betas are lost, and a version is missing.

@@ -90,7 +90,7 @@ export const RESPONSES: Mutant[] = [
   ...faults(
     'proxy/dialects/responses/codec/request/encode-input.ts',
     'proxy/dialects/responses/codec/request/encode-input.test.ts',
-    ['i < lastOutput, target', 'true, target'],
+    ['i < lastOutput, writer', 'true, writer'],
   ),
   ...faults(
     'proxy/dialects/responses/codec/request/encode-request.ts',

@@ -38,9 +38,6 @@ describe('an upstream’s answer', () => {
       { usage: { prompt_tokens: 9, completion_tokens: 4 }, service_tier: 'flex', system_fingerprint: 'fp' },
     )
     expect(read(value)).toMatchObject({
-      id: 'chatcmpl-up',
-      model: 'up',
-      created: 1_600_000_000,
       tier: 'flex',
       usage: { input: 9, output: 4 },
       finish: { reason: 'tool-calls' },
@@ -190,8 +187,6 @@ describe('an answer for a client', () => {
 
   test('whole', () => {
     const { body, losses } = write({
-      id: 'msg_1',
-      model: 'up',
       tier: 'priority',
       parts: [
         { type: 'text', text: 'Hi', logprobs: [{ token: 'Hi' }] },

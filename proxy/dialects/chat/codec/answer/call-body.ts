@@ -1,6 +1,6 @@
 /** Tool calls. Snowflake sends both `function` and `custom`, one of them empty. */
 import { inputText } from '../../../core/errors/unreadable.ts'
-import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import { type Fields, isRecord, textOf, tryParse } from '../../../core/json/value.ts'
 import type { Carrier, ToolCallPart } from '../../../core/neutral/types.ts'
 import type * as wire from '../../wire.ts'
 
@@ -25,9 +25,8 @@ export function readCallBody(call: Fields): CallBody {
 
 function bodyOf(kind: CallBody['kind'], value: unknown): CallBody | undefined {
   if (!isRecord(value)) return undefined
-  const { name } = value
   const input = kind === 'custom' ? value.input : value.arguments
-  return { kind, name: typeof name === 'string' ? name : '', input: inputText(input) }
+  return { kind, name: textOf(value.name), input: inputText(input) }
 }
 
 /** `empty`: written as the arguments of a function without any. */

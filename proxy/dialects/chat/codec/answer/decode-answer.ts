@@ -3,7 +3,7 @@ import type { UpstreamFailure } from '../../../../errors.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { contentList, readable } from '../../../core/errors/unreadable.ts'
 import { present } from '../../../core/json/present.ts'
-import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord, isText, listOf, textOf } from '../../../core/json/value.ts'
 import type { AssistantPart, ModelAnswer, TextPart, ToolCallPart } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { readUsage } from '../../usage.ts'
@@ -28,14 +28,9 @@ function readAnswer(value: unknown, request: ParsedRequest): ModelAnswer | Upstr
   }
   const message = isRecord(choice.message) ? choice.message : {}
   if (callsOf(message).some(isNameless)) return { class: 'unknown', detail: 'nameless_tool_call' }
-  const parts = readMessage(message, choice.logprobs, typeof value.id === 'string' ? value.id : '')
+  const parts = readMessage(message, choice.logprobs, textOf(value.id))
   const hasCalls = parts.some((part) => part.type === 'tool-call')
   return {
-    ...present({
-      id: text(value.id),
-      model: text(value.model),
-      created: typeof value.created === 'number' ? value.created : undefined,
-    }),
     parts,
     finish: readFinish(choice.finish_reason, hasCalls),
     ...present({ usage: readUsage(value.usage), tier: text(value.service_tier) }),
@@ -58,7 +53,7 @@ function firstChoice(choices: unknown[]): Fields | undefined {
 }
 
 function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
+  return isText(value) ? value : undefined
 }
 
 function readMessage(message: Fields, logprobs: unknown, id: string): AssistantPart[] {
@@ -86,7 +81,7 @@ function readMessage(message: Fields, logprobs: unknown, id: string): AssistantP
 /** Adds citations and token probabilities to the text that they belong to. */
 function addToText(message: Fields, logprobs: unknown, parts: AssistantPart[]): void {
   const annotations = readAnnotations(message.annotations)
-  const tokens = isRecord(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : []
+  const tokens = isRecord(logprobs) ? listOf(logprobs.content) : []
   if (annotations.length === 0 && tokens.length === 0) return
   let last = parts.findLast((part): part is TextPart => part.type === 'text')
   if (last === undefined) {
@@ -98,7 +93,7 @@ function addToText(message: Fields, logprobs: unknown, parts: AssistantPart[]): 
 }
 
 function readThoughts(message: Fields, parts: AssistantPart[]): void {
-  const details = Array.isArray(message.reasoning_details) ? message.reasoning_details.filter(isRecord) : []
+  const details = listOf(message.reasoning_details).filter(isRecord)
   const plain = text(message.reasoning_content) ?? text(message.reasoning)
   const thought = plain ?? details.flatMap(detailText).join(PARAGRAPH)
   const carrier = detailsCarrier(details)

@@ -4,8 +4,8 @@ import type { UpstreamFailure } from '../../../../errors.ts'
 import type { StreamDecoder, StreamFeatures } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { contentList, unreadable } from '../../../core/errors/unreadable.ts'
-import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
-import type { StreamPart } from '../../../core/neutral/types.ts'
+import { type Fields, isRecord, isText, textOf, tryParse } from '../../../core/json/value.ts'
+import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { readUsage } from '../../usage.ts'
 import { detailText } from '../reasoning.ts'
@@ -15,7 +15,6 @@ import { isFailure, readFinish } from './finish.ts'
 import { StreamCalls } from './stream-calls.ts'
 import { addDetails } from './stream-details.ts'
 
-type Emit = (part: StreamPart) => void
 type Kind = 'text' | 'refusal' | 'reasoning'
 
 /** Longer data cannot be `[DONE]`. */
@@ -127,26 +126,20 @@ export class ChatStreamDecoder implements StreamDecoder {
       this.#counted = false
       if (isRecord(choice.delta)) this.#delta(choice.delta, choice.logprobs)
       const reason = choice.finish_reason
-      if (typeof reason === 'string' && reason !== '') this.#reason = reason
+      if (isText(reason)) this.#reason = reason
     }
   }
 
   #start(chunk: Fields): void {
     this.#started = true
-    const { id, model, created } = chunk
-    this.#id = typeof id === 'string' ? id : ''
-    this.#emit({
-      type: 'start',
-      ...(this.#id !== '' && { id: this.#id }),
-      ...(typeof model === 'string' && model !== '' && { model }),
-      ...(typeof created === 'number' && { created }),
-    })
+    this.#id = textOf(chunk.id)
+    this.#emit({ type: 'start' })
   }
 
   #delta(delta: Fields, logprobs: unknown): void {
     const { content, tool_calls: calls } = delta
     const thought = delta.reasoning_content || delta.reasoning
-    if (typeof thought === 'string' && thought !== '') {
+    if (isText(thought)) {
       this.#hasPlainReasoning = true
       this.#write('reasoning', thought)
     }
@@ -156,7 +149,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     } else if (content) {
       for (const { type, text } of readPieces(content)) this.#write(type, text)
     }
-    if (typeof delta.refusal === 'string' && delta.refusal !== '') this.#write('refusal', delta.refusal)
+    if (isText(delta.refusal)) this.#write('refusal', delta.refusal)
     if (Array.isArray(delta.annotations) && delta.annotations.length > 0) this.#annotate(delta.annotations)
     if (delta.images) this.#images(delta.images)
     if (calls) for (const call of contentList(calls)) if (isRecord(call)) this.#call(call)

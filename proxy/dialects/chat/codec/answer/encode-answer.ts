@@ -1,8 +1,8 @@
 /** Writes a whole answer for a client. */
 import type { ClientView } from '../../../core/codec.ts'
 import { present } from '../../../core/json/present.ts'
-import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownImage } from '../../../core/neutral/media.ts'
+import type { TypedField } from '../../../core/neutral/typed-field.ts'
 import type { ModelAnswer, ReasoningPart, ToolCallPart } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
 import type * as wire from '../../wire.ts'

@@ -10,8 +10,6 @@ import { DONE, encodeParts } from './stream-testing.ts'
 const GOLDEN: StreamPart[] = [
   {
     type: 'start',
-    id: 'msg_1',
-    model: 'up',
     usage: { ...zeroUsage(), input: 50, cachedInput: 40, cacheWrite: 10, output: 1 },
   },
   { type: 'reasoning-start', id: '0' },

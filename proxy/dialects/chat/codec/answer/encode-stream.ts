@@ -2,9 +2,9 @@
 import type { Usage } from '../../../../../contract/usage.ts'
 import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/codec.ts'
-import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownImage } from '../../../core/neutral/media.ts'
-import type { Annotation, Finish, ImagePart, StreamPart } from '../../../core/neutral/types.ts'
+import type { TypedField } from '../../../core/neutral/typed-field.ts'
+import type { Annotation, Finish, ImagePart, PartOf, StreamPart } from '../../../core/neutral/types.ts'
 import { errorText } from '../../error.ts'
 import { writeUsage } from '../../usage.ts'
 import type * as wire from '../../wire.ts'
@@ -14,8 +14,6 @@ import { writeAnnotation } from './annotations.ts'
 import { writeImage } from './answer-parts.ts'
 import { extraOf } from './call-body.ts'
 import { writeFinish } from './finish.ts'
-
-type Part<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>
 
 interface Call {
   /** A chunk before the text of its arguments, and after it. */
@@ -124,7 +122,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     return errorText(error)
   }
 
-  #start({ usage }: Part<'start'>): void {
+  #start({ usage }: PartOf<'start'>): void {
     this.#usage = usage
     const chunk = this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: null }])
     // The quotes of a text are escaped, so a model's name cannot contain this.
@@ -156,7 +154,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     this.#out += this.#chunk([{ index: 0, delta: { content: text }, logprobs, finish_reason: null }])
   }
 
-  #think({ id, text, paragraph }: Part<'reasoning-delta'>): void {
+  #think({ id, text, paragraph }: PartOf<'reasoning-delta'>): void {
     if (text === '') return
     const here = `${id} ${paragraph}`
     if (this.#paragraph !== here) {
@@ -170,7 +168,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     this.#field('reasoning_content', text)
   }
 
-  #endThought({ carrier }: Part<'reasoning-end'>): void {
+  #endThought({ carrier }: PartOf<'reasoning-end'>): void {
     if (carrier === undefined) return
     this.#details.push(...detailsOf(carrier, this.#thought || undefined, this.#client.envelopes))
     this.#ownDetails = carrier.dialect === 'chat'
@@ -188,7 +186,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     this.#delta({ reasoning_details: written })
   }
 
-  #startCall({ id, callId, name, kind }: Part<'tool-call-start'>): void {
+  #startCall({ id, callId, name, kind }: PartOf<'tool-call-start'>): void {
     this.#writeDetails()
     const index = this.#calls.size
     if (this.#legacy) {
@@ -209,7 +207,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     this.#delta({ tool_calls: [first] })
   }
 
-  #callDelta({ id, text }: Part<'tool-call-delta'>): void {
+  #callDelta({ id, text }: PartOf<'tool-call-delta'>): void {
     const call = this.#calls.get(id)
     if (call === undefined || text === '') return
     call.empty = false
@@ -218,7 +216,7 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   /** Clients parse empty arguments too, so they become an object, but not those of a cut call. */
-  #endCall({ id, carrier, cut }: Part<'tool-call-end'>): void {
+  #endCall({ id, carrier, cut }: PartOf<'tool-call-end'>): void {
     const call = this.#calls.get(id)
     if (call === undefined || cut) return
     if (call.empty && call.kind === 'function') this.#callDelta({ type: 'tool-call-delta', id, text: '{}' })
@@ -234,7 +232,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     else this.#annotations.push(written)
   }
 
-  #whole({ part }: Part<'whole'>): void {
+  #whole({ part }: PartOf<'whole'>): void {
     this.#writeDetails()
     if (part.type !== 'image') this.#lose(part.type)
     else this.#image(part)
@@ -261,7 +259,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     }
   }
 
-  #finish({ finish, usage = this.#usage, tier }: Part<'finish'>): void {
+  #finish({ finish, usage = this.#usage, tier }: PartOf<'finish'>): void {
     this.#writeDetails()
     if (this.#annotations.length > 0) this.#delta({ annotations: this.#annotations })
     this.#explain(finish)

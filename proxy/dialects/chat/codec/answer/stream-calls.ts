@@ -1,11 +1,9 @@
 /** Assembles the tool calls of a stream, also from upstreams that send them out of order. */
 
-import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
-import type { StreamPart } from '../../../core/neutral/types.ts'
+import { type Fields, isRecord, textOf, tryParse } from '../../../core/json/value.ts'
+import type { Emit } from '../../../core/neutral/types.ts'
 import { extraCarrier } from '../request/decode-messages.ts'
 import { readCallBody } from './call-body.ts'
-
-type Emit = (part: StreamPart) => void
 
 interface Call {
   part: string
@@ -35,7 +33,7 @@ export class StreamCalls {
   /** Takes an entry of `tool_calls`. Holds a call's input back until its id and name are known. */
   delta(entry: Fields): void {
     const { kind, name, input: text } = readCallBody(entry)
-    const id = typeof entry.id === 'string' ? entry.id : ''
+    const id = textOf(entry.id)
     const call = this.#find(entry.index, id, name, text)
     if (kind === 'custom' && call.state === 'waiting') call.kind = 'custom'
     if (isRecord(entry.extra_content)) call.extra = entry.extra_content

@@ -5,10 +5,7 @@
 
 import { oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
-import type { CacheMark, Extended, Names } from '../../../core/neutral/types.ts'
-import { cacheBreakpoint, lifetimeOf } from '../../../openai/fields.ts'
-import type { Breakpoint } from '../../../openai/wire.ts'
-import type { Writing } from './encode-content.ts'
+import type { CacheMark, Names } from '../../../core/neutral/types.ts'
 
 const BREAKPOINT = 'prompt_cache_breakpoint'
 const CONTROL = 'cache_control'
@@ -50,17 +47,4 @@ export function lostControl(owner: Fields): Fields {
   if (control === undefined || control === null) return {}
   const isMark = !isRecord(owner[BREAKPOINT]) && controlled(control) !== undefined
   return isMark ? {} : { [CONTROL]: control }
-}
-
-/** The mark with one of OpenAI's lifetimes; a loss if the upstream takes no marks. */
-export function cacheMark(owner: Extended & { cache?: CacheMark }, writing: Writing): Breakpoint | undefined {
-  const { cache } = owner
-  if (cache === undefined) return undefined
-  const name = writing.losses.name('cacheMark', owner)
-  if (!writing.features.cacheMarks) {
-    writing.losses.add(name)
-    return undefined
-  }
-  if (cache.ttl !== undefined && lifetimeOf(cache.ttl) !== cache.ttl) writing.losses.add(`${name}.ttl`)
-  return cacheBreakpoint(cache).prompt_cache_breakpoint
 }

@@ -39,7 +39,7 @@ export function decodeMessages(messages: unknown[], envelopes: Envelopes): Turn[
     switch (role) {
       case 'system':
       case 'developer':
-        turns.push(decodeSystem(message, role, path))
+        turns.push(decodeSystem(message, path))
         break
       case 'user':
         turns.push(decodeUser(message, path))
@@ -61,7 +61,7 @@ export function decodeMessages(messages: unknown[], envelopes: Envelopes): Turn[
   return turns
 }
 
-function decodeSystem(message: Fields, role: 'system' | 'developer', path: string): Turn {
+function decodeSystem(message: Fields, path: string): Turn {
   const parts = decodeContent(message, `${path}.content`)
   const texts = parts.map((part, i) => {
     if (part.type !== 'text') throw refusal(`${path}.content[${i}].type`, 'must be text')
@@ -70,7 +70,6 @@ function decodeSystem(message: Fields, role: 'system' | 'developer', path: strin
   return {
     role: 'system',
     placement: 'message',
-    ...(role === 'developer' && { developer: true }),
     parts: texts,
     ...keep(HERE, message, PLAIN),
   }
@@ -95,11 +94,9 @@ function decodeResult(
   const parts = decodeContent(message, `${path}.content`)
   const legacy = role === 'function'
   const callId = legacy ? legacyId : nameAt(message.tool_call_id, `${path}.tool_call_id`)
-  const name = optional(message.name, `${path}.name`, stringAt)
   return {
     callId,
     ...(legacy && { kind: 'function' as const }),
-    ...(name !== undefined && { name }),
     parts: parts.map((part, i) => {
       if (part.type === 'text' || part.type === 'image' || part.type === 'file') return part
       throw refusal(`${path}.content[${i}].type`, 'must be text')

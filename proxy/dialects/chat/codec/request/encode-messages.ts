@@ -10,11 +10,12 @@ import type {
   Turn,
   UserTurn,
 } from '../../../core/neutral/types.ts'
+import type { Writer } from '../../../core/writer.ts'
+import { cacheMark } from '../../../openai/fields.ts'
 import type * as wire from '../../wire.ts'
 import { writeCall } from '../answer/call-body.ts'
 import { entriesOf, PARAGRAPH } from '../reasoning.ts'
-import { cacheMark } from './cache.ts'
-import { contentOf, encodePart, encodeText, lose, type Writing } from './encode-content.ts'
+import { contentOf, encodePart, encodeText } from './encode-content.ts'
 
 const SEE_BELOW = '[see the user message that follows]'
 
@@ -22,7 +23,7 @@ const SEE_BELOW = '[see the user message that follows]'
  * Only user messages may have media. Media from a model or a tool waits in `later` until the results of tool calls are
  * written, because results must directly follow their calls.
  */
-export function encodeMessages(request: ModelRequest, writing: Writing): wire.Message[] {
+export function encodeMessages(request: ModelRequest, writer: Writer): wire.Message[] {
   const messages: wire.Message[] = []
   const turns = topFirst(request.turns)
   const lastUser = turns.findLastIndex((turn) => turn.role === 'user')
@@ -35,22 +36,22 @@ export function encodeMessages(request: ModelRequest, writing: Writing): wire.Me
     switch (turn.role) {
       case 'system':
         flush()
-        messages.push(encodeSystem(turn, writing))
+        messages.push(encodeSystem(turn, writer))
         break
       case 'user': {
-        const message = encodeUser(turn, later, writing)
+        const message = encodeUser(turn, later, writer)
         later = []
         if (message !== undefined) messages.push(message)
         break
       }
       case 'assistant': {
         flush()
-        const message = encodeAssistant(turn, keepsReasoning(writing, i > lastUser), later, writing)
+        const message = encodeAssistant(turn, keepsReasoning(writer, i > lastUser), later, writer)
         if (message !== undefined) messages.push(message)
         break
       }
       case 'tool':
-        for (const result of turn.results) messages.push(encodeResult(result, later, writing))
+        for (const result of turn.results) messages.push(encodeResult(result, later, writer))
     }
   })
   flush()
@@ -64,18 +65,18 @@ function topFirst(turns: Turn[]): Turn[] {
   return [...turns.filter(isTop), ...turns.filter((turn) => !isTop(turn))]
 }
 
-function keepsReasoning({ features }: Writing, isCurrent: boolean): boolean {
+function keepsReasoning({ features }: Writer, isCurrent: boolean): boolean {
   if (features.reasoningHistory === 'All') return true
   return features.reasoningHistory === 'CurrentTurn' && isCurrent
 }
 
-function encodeSystem(turn: SystemTurn, writing: Writing): wire.SystemMessage {
+function encodeSystem(turn: SystemTurn, writer: Writer): wire.SystemMessage {
   const parts: wire.TextPart[] = []
   for (const part of turn.parts) {
-    if (part.type === 'text') parts.push(encodeText(part, writing))
-    else lose(writing, 'hosted', part)
+    if (part.type === 'text') parts.push(encodeText(part, writer))
+    else writer.lose('hosted', part)
   }
-  const { developerRole } = writing.features
+  const { developerRole } = writer.features
   const isMarked = parts.some((part) => part.prompt_cache_breakpoint !== undefined)
   // One string is the only form that the simplest upstreams accept.
   const content = isMarked ? parts : parts.map((part) => part.text).join(PARAGRAPH)
@@ -83,11 +84,11 @@ function encodeSystem(turn: SystemTurn, writing: Writing): wire.SystemMessage {
 }
 
 /** The message, beginning with `first`; undefined when it would be empty. */
-function encodeUser(turn: UserTurn, first: wire.Part[], writing: Writing): wire.UserMessage | undefined {
+function encodeUser(turn: UserTurn, first: wire.Part[], writer: Writer): wire.UserMessage | undefined {
   const parts = [...first]
   for (const part of turn.parts) {
-    if (part.type === 'hosted') lose(writing, 'hosted', part)
-    else parts.push(encodePart(part, writing))
+    if (part.type === 'hosted') writer.lose('hosted', part)
+    else parts.push(encodePart(part, writer))
   }
   const content = contentOf(parts)
   return content === undefined ? undefined : { role: 'user', content }
@@ -97,45 +98,45 @@ function encodeAssistant(
   turn: AssistantTurn,
   keepReasoning: boolean,
   later: wire.Part[],
-  writing: Writing,
+  writer: Writer,
 ): wire.AssistantMessage | undefined {
   const content: (wire.TextPart | wire.RefusalPart)[] = []
   const calls: wire.ToolCall[] = []
   const message: wire.AssistantMessage = { role: 'assistant' }
   const thoughts = turn.parts.filter((part) => part.type === 'reasoning')
-  encodeReasoning(message, thoughts, keepReasoning, writing)
+  encodeReasoning(message, thoughts, keepReasoning, writer)
   for (const part of turn.parts) {
     switch (part.type) {
       case 'reasoning':
         break
       case 'tool-call': {
         const call = writeCall(part)
-        if (part.carrier && call.extra_content === undefined) lose(writing, 'callState', part)
+        if (part.carrier && call.extra_content === undefined) writer.lose('callState', part)
         calls.push(call)
         break
       }
       case 'hosted':
-        lose(writing, 'hosted', part)
+        writer.lose('hosted', part)
         break
       case 'refusal':
         content.push({ type: 'refusal', refusal: part.text })
         break
       case 'text':
-        loseMarks(part, writing)
-        content.push(encodeText(part, writing))
+        loseMarks(part, writer)
+        content.push(encodeText(part, writer))
         break
       default:
-        lose(writing, part.type, part)
-        later.push(encodePart(part, writing))
+        writer.lose(part.type, part)
+        later.push(encodePart(part, writer))
     }
   }
   if (content.length === 0 && calls.length === 0) {
     // Thoughts alone are not a message.
-    if (Object.keys(message).length > 1) for (const part of thoughts) loseThought(part, writing)
+    if (Object.keys(message).length > 1) for (const part of thoughts) loseThought(part, writer)
     return undefined
   }
   if (calls.length > 0) message.tool_calls = calls
-  const empty = calls.length > 0 && writing.features.nullContent ? null : ''
+  const empty = calls.length > 0 && writer.features.nullContent ? null : ''
   message.content = contentOf(content) ?? empty
   return message
 }
@@ -144,14 +145,14 @@ function encodeReasoning(
   message: wire.AssistantMessage,
   thoughts: ReasoningPart[],
   keep: boolean,
-  writing: Writing,
+  writer: Writer,
 ): void {
   const details: wire.AssistantMessage['reasoning_details'] = []
   for (const part of thoughts) {
     const entries = part.carrier && keep ? entriesOf(part.carrier) : []
     details.push(...entries)
-    if (part.lostCarrier || (part.carrier && entries.length === 0)) lose(writing, 'reasoning.state', part)
-    if (!keep && part.texts.length > 0) lose(writing, 'reasoning', part)
+    if (part.lostCarrier || (part.carrier && entries.length === 0)) writer.lose('reasoning.state', part)
+    if (!keep && part.texts.length > 0) writer.lose('reasoning', part)
   }
   if (!keep) return
   const text = thoughts.flatMap((part) => part.texts).join(PARAGRAPH)
@@ -159,36 +160,36 @@ function encodeReasoning(
   if (details.length > 0) message.reasoning_details = details
 }
 
-function loseThought({ texts, carrier, ...part }: ReasoningPart, writing: Writing): void {
-  if (texts.length > 0) lose(writing, 'reasoning', part)
-  if (carrier !== undefined) lose(writing, 'reasoning.state', part)
+function loseThought({ texts, carrier, ...part }: ReasoningPart, writer: Writer): void {
+  if (texts.length > 0) writer.lose('reasoning', part)
+  if (carrier !== undefined) writer.lose('reasoning.state', part)
 }
 
 /** Records the loss of fields that only answers have. */
-function loseMarks(part: TextPart, writing: Writing): void {
-  if (part.annotations?.length) lose(writing, 'annotations', part)
-  if (part.logprobs?.length) lose(writing, 'text.logprobs', part)
+function loseMarks(part: TextPart, writer: Writer): void {
+  if (part.annotations?.length) writer.lose('annotations', part)
+  if (part.logprobs?.length) writer.lose('text.logprobs', part)
 }
 
-function encodeResult(result: ToolResult, later: wire.Part[], writing: Writing): wire.ToolMessage {
+function encodeResult(result: ToolResult, later: wire.Part[], writer: Writer): wire.ToolMessage {
   const parts: wire.TextPart[] = []
   for (const part of result.parts) {
     if (part.type === 'hosted') {
-      lose(writing, 'hosted', part)
+      writer.lose('hosted', part)
     } else if (part.type === 'text') {
-      parts.push(encodeText(part, writing))
+      parts.push(encodeText(part, writer))
     } else {
-      lose(writing, 'results', result)
+      writer.lose('results', result)
       parts.push({ type: 'text', text: SEE_BELOW })
       const label = `Belongs to the result of the tool call ${result.callId}:`
-      later.push({ type: 'text', text: label }, encodePart(part, writing))
+      later.push({ type: 'text', text: label }, encodePart(part, writer))
     }
   }
   if (result.isError) {
-    lose(writing, 'results.isError')
+    writer.lose('results.isError')
     markError(parts)
   }
-  const mark = cacheMark(result, writing)
+  const mark = cacheMark(result, writer)
   const last = parts.at(-1)
   if (last !== undefined && mark !== undefined) last.prompt_cache_breakpoint = mark
   return { role: 'tool', tool_call_id: result.callId, content: contentOf(parts) ?? '' }

@@ -4,52 +4,52 @@ import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
 import { present } from '../../../core/json/present.ts'
 import { isClosedSchema } from '../../../core/neutral/closed-schema.ts'
 import type { ModelRequest, OutputFormat } from '../../../core/neutral/types.ts'
+import { type Writer, writerFor } from '../../../core/writer.ts'
 import { shortUser } from '../../../openai/fields.ts'
 import type * as wire from '../../wire.ts'
 import { effortFor } from './effort.ts'
-import { lose, unsupported, type Writing } from './encode-content.ts'
 import { encodeMessages } from './encode-messages.ts'
 import { encodeTools } from './tools.ts'
 
 const MAX_STOPS = 4
 
 export function encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest {
-  const writing: Writing = { ...target, request }
+  const writer = writerFor(request, target)
   if (request.choices !== undefined) {
     const message = 'n must be 1: this model gives one answer at a time.'
     throw new GatewayError('unsupported_parameter', message, { param: 'n' })
   }
-  const messages = encodeMessages(request, writing)
+  const messages = encodeMessages(request, writer)
   const body: wire.Request = {
     model: target.model,
     messages,
-    ...encodeLimits(request, writing),
-    ...encodeSampling(request, writing),
-    ...encodeTools(request, writing),
-    ...encodeFormat(request.format, messages, writing),
-    ...encodeLabels(request, writing),
+    ...encodeLimits(request, writer),
+    ...encodeSampling(request, writer),
+    ...encodeTools(request, writer),
+    ...encodeFormat(request.format, messages, writer),
+    ...encodeLabels(request, writer),
   }
   if (request.reasoning !== undefined) {
     const { summary } = request.reasoning
-    const level = effortFor(request.reasoning, writing)
+    const level = effortFor(request.reasoning, writer)
     if (level !== undefined) body.reasoning_effort = level
     // Chat has no field to request or hide thoughts.
     const hides = summary === 'none' && level !== 'none' && target.features.reasoning !== 'None'
-    if (hides || summary === 'concise' || summary === 'detailed') lose(writing, 'summary')
+    if (hides || summary === 'concise' || summary === 'detailed') writer.lose('summary')
   }
-  if (!target.features.prefill && request.turns.at(-1)?.role === 'assistant') lose(writing, 'prefill')
+  if (!target.features.prefill && request.turns.at(-1)?.role === 'assistant') writer.lose('prefill')
   return { body: present(body) }
 }
 
-function encodeLimits(request: ModelRequest, writing: Writing): Partial<wire.Request> {
+function encodeLimits(request: ModelRequest, writer: Writer): Partial<wire.Request> {
   const { stop, maxOutputTokens, stream, wantsStreamUsage } = request
-  const { features } = writing
+  const { features } = writer
   if (stop !== undefined && stop.length > MAX_STOPS) {
-    throw unsupported(writing, 'stop', `must have at most ${MAX_STOPS} entries for this model`)
+    throw writer.refuse('stop', `must have at most ${MAX_STOPS} entries for this model`)
   }
   const limit = maxOutputTokens === undefined ? undefined : Math.max(maxOutputTokens, 1)
   // Clients of the messages API may send 0, for no answer.
-  if (maxOutputTokens === 0) lose(writing, 'maxOutputTokens')
+  if (maxOutputTokens === 0) writer.lose('maxOutputTokens')
   const byNewName = features.maxCompletionTokens
   const hasUsage = stream && (features.streamUsage || wantsStreamUsage)
   return {
@@ -61,14 +61,14 @@ function encodeLimits(request: ModelRequest, writing: Writing): Partial<wire.Req
   }
 }
 
-function encodeSampling(request: ModelRequest, writing: Writing): Partial<wire.Request> {
+function encodeSampling(request: ModelRequest, writer: Writer): Partial<wire.Request> {
   const { seed, logprobs } = request
-  if (request.topK !== undefined) lose(writing, 'topK')
+  if (request.topK !== undefined) writer.lose('topK')
   /** The default, 1, is not lost with models that accept neither. */
   const accepted = (field: 'temperature' | 'topP') => {
     const value = request[field]
-    if (writing.features.sampling || value === undefined || value === 1) return value
-    lose(writing, field)
+    if (writer.features.sampling || value === undefined || value === 1) return value
+    writer.lose(field)
     return undefined
   }
   return {
@@ -85,13 +85,13 @@ function encodeSampling(request: ModelRequest, writing: Writing): Partial<wire.R
 function encodeFormat(
   format: OutputFormat | undefined,
   messages: wire.Message[],
-  writing: Writing,
+  writer: Writer,
 ): Partial<wire.Request> {
   if (format === undefined) return {}
   if (format.type === 'json') return { response_format: { type: 'json_object' } }
   const { name = 'response', description, schema } = format
-  if (!writing.features.structuredOutput) {
-    lose(writing, 'format')
+  if (!writer.features.structuredOutput) {
+    writer.lose('format')
     instruct(messages, `Answer with one JSON object that fits this JSON Schema: ${JSON.stringify(schema)}`)
     return { response_format: { type: 'json_object' } }
   }
@@ -108,20 +108,20 @@ function instruct(messages: wire.Message[], text: string): void {
   else messages.unshift({ role: 'system', content: text })
 }
 
-function encodeLabels(request: ModelRequest, writing: Writing): Partial<wire.Request> {
-  const { features } = writing
+function encodeLabels(request: ModelRequest, writer: Writer): Partial<wire.Request> {
+  const { features } = writer
   const { verbosity, metadata } = request
   // Upstreams other than OpenAI may refuse a key that the client did not send.
   const cacheKey = request.cacheKey ?? (features.maxCompletionTokens ? request.session : undefined)
   const user = request.user === undefined ? undefined : shortUser(request.user)
-  if (user !== request.user) lose(writing, 'user')
+  if (user !== request.user) writer.lose('user')
   let { tier } = request
   if (request.speed && !features.speed) {
-    lose(writing, 'tier')
+    writer.lose('tier')
     tier = undefined
   }
   if (tier === 'ultrafast') {
-    lose(writing, 'tier')
+    writer.lose('tier')
     tier = 'fast'
   }
   return {

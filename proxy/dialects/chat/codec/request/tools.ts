@@ -14,9 +14,9 @@ import type {
   ToolChoice,
   WebSearchTool,
 } from '../../../core/neutral/types.ts'
+import type { Writer } from '../../../core/writer.ts'
 import type * as wire from '../../wire.ts'
 import { CACHE_FIELDS, decodeCache, lostControl } from './cache.ts'
-import { lose, unsupported, type Writing } from './encode-content.ts'
 
 const TOOL = new Set(['type', 'function', 'custom', ...CACHE_FIELDS])
 const FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])
@@ -159,31 +159,31 @@ export function isLegacy({ tools }: Pick<ModelRequest, 'tools'>): boolean {
 // --- To upstreams -----------------------------------------------------------------------------------------------------
 
 /** The body's fields about tools. Without tools it has no choice and parallel calls, which OpenAI would refuse. */
-export function encodeTools(request: ModelRequest, writing: Writing): Partial<wire.Request> {
+export function encodeTools(request: ModelRequest, writer: Writer): Partial<wire.Request> {
   const tools: wire.Request['tools'] = []
   const out: Partial<wire.Request> = {}
   for (const tool of request.tools) {
     if (tool.type === 'function') {
-      tools.push(functionTool(tool, writing))
+      tools.push(functionTool(tool, writer))
     } else if (tool.type === 'custom') {
       tools.push(customTool(tool))
-    } else if (tool.type === 'web-search' && writing.features.webSearch) {
-      out.web_search_options = searchOptions(tool, writing)
+    } else if (tool.type === 'web-search' && writer.features.webSearch) {
+      out.web_search_options = searchOptions(tool, writer)
     } else if (tool.type === 'hosted' && tool.dialect === 'chat') {
       tools.push(tool.tool)
     } else {
-      lose(writing, 'tools', tool)
+      writer.lose('tools', tool)
     }
   }
   if (tools.length > 0) out.tools = tools
   const { toolChoice, parallelToolCalls } = request
   const hasTools = tools.length > 0
   if (toolChoice !== undefined) {
-    const choice = encodeChoice(toolChoice, writing)
+    const choice = encodeChoice(toolChoice, writer)
     if (hasTools) {
       if (choice !== undefined) out.tool_choice = choice
     } else if (choice !== undefined && toolChoice.type !== 'auto' && toolChoice.type !== 'none') {
-      lose(writing, 'toolChoice')
+      writer.lose('toolChoice')
     }
   }
   // True is the default.
@@ -191,11 +191,11 @@ export function encodeTools(request: ModelRequest, writing: Writing): Partial<wi
   return out
 }
 
-function functionTool(tool: FunctionTool, writing: Writing): wire.FunctionTool {
+function functionTool(tool: FunctionTool, writer: Writer): wire.FunctionTool {
   const { name, description, parameters = NO_PARAMETERS, strict = false } = tool
-  if (tool.cache !== undefined) lose(writing, 'cacheMark', tool)
-  const isEnforced = strict && writing.features.structuredOutput
-  if (strict && !isEnforced) lose(writing, 'tools.strict', tool)
+  if (tool.cache !== undefined) writer.lose('cacheMark', tool)
+  const isEnforced = strict && writer.features.structuredOutput
+  if (strict && !isEnforced) writer.lose('tools.strict', tool)
   // False is the default here.
   return { type: 'function', function: { name, description, parameters, strict: isEnforced || undefined } }
 }
@@ -204,13 +204,13 @@ function customTool({ name, description, grammar }: CustomTool): wire.CustomTool
   return { type: 'custom', custom: { name, description, format: grammar && { type: 'grammar', grammar } } }
 }
 
-function searchOptions(tool: WebSearchTool, writing: Writing): wire.SearchOptions {
+function searchOptions(tool: WebSearchTool, writer: Writer): wire.SearchOptions {
   const { userLocation, allowedDomains } = tool
-  if (allowedDomains !== undefined) lose(writing, 'tools', tool)
+  if (allowedDomains !== undefined) writer.lose('tools', tool)
   return userLocation ? { user_location: { type: 'approximate', approximate: userLocation } } : {}
 }
 
-function encodeChoice(choice: ToolChoice, writing: Writing): wire.Request['tool_choice'] {
+function encodeChoice(choice: ToolChoice, writer: Writer): wire.Request['tool_choice'] {
   switch (choice.type) {
     case 'tool':
       return namedTool(choice)
@@ -220,11 +220,11 @@ function encodeChoice(choice: ToolChoice, writing: Writing): wire.Request['tool_
     }
     case 'web-search':
       // Chat models with web search search on every request.
-      if (writing.features.webSearch) return undefined
-      throw unsupported(writing, 'toolChoice', 'requests a tool that this model does not offer')
+      if (writer.features.webSearch) return undefined
+      throw writer.refuse('toolChoice', 'requests a tool that this model does not offer')
     case 'hosted':
       if (choice.dialect === 'chat') return choice.choice
-      throw unsupported(writing, 'toolChoice', 'requests a tool that this model does not offer')
+      throw writer.refuse('toolChoice', 'requests a tool that this model does not offer')
     default:
       return choice.type
   }

@@ -149,7 +149,7 @@ describe('features', () => {
   test('developer messages', () => {
     const turns: Turn[] = [
       user(text('a')),
-      { role: 'system', placement: 'message', developer: true, parts: [text('D')] },
+      { role: 'system', placement: 'message', parts: [text('D')] },
       { role: 'system', placement: 'top', parts: [text('S1'), text('S2')] },
     ]
     expect(messagesOf(turns).messages).toEqual([

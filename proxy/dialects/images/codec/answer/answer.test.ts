@@ -28,7 +28,6 @@ describe('an answer of an upstream', () => {
       { revised_prompt: 'nothing' },
     ]
     expect(read({ created: 5, data, ...SHARED, usage: USAGE })).toEqual({
-      created: 5,
       parts: [
         image('AAAA', { ...MADE, revisedPrompt: 'A fat cat' }),
         { type: 'image', source: { kind: 'data', mediaType: 'image/png', base64: BASE64 }, made: MADE },

@@ -4,19 +4,14 @@ import type { UpstreamFailure } from '../../../../errors.ts'
 import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
-import type { StreamPart } from '../../../core/neutral/types.ts'
+import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
+import { readMaking } from '../../../openai/fields.ts'
 import { isCompleted, isPartial } from '../../events.ts'
 import { addUsage, readUsage } from '../../usage.ts'
-import { readImage, readMaking } from './image-fields.ts'
+import { readImage } from './image-fields.ts'
 
-type Emit = (part: StreamPart) => void
-
-export function decodeStream(emit: Emit, request: ParsedRequest): StreamDecoder {
-  return new ImagesDecoder(emit, request)
-}
-
-class ImagesDecoder implements StreamDecoder {
+export class ImagesDecoder implements StreamDecoder {
   failure: UpstreamFailure | undefined
   readonly #emit: Emit
   readonly #request: ParsedRequest

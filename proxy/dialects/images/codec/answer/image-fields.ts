@@ -1,10 +1,10 @@
 /** Converts images between the images API and the neutral form. */
 import type { UpstreamFailure } from '../../../../errors.ts'
 import { GatewayError } from '../../../../errors.ts'
-import { present } from '../../../core/json/present.ts'
-import type { Fields } from '../../../core/json/value.ts'
+import { type Fields, isText } from '../../../core/json/value.ts'
 import { imageType, parseDataUrl } from '../../../core/neutral/media.ts'
 import type { ImagePart, Making, Media } from '../../../core/neutral/types.ts'
+import { readMaking } from '../../../openai/fields.ts'
 import type * as wire from '../../wire.ts'
 
 /** `shared`: the answer or event that says how its images were made. Undefined for an entry without an image. */
@@ -15,24 +15,13 @@ export function readImage(entry: Fields, shared: Fields): ImagePart | undefined 
 }
 
 function readSource({ b64_json: base64, url }: Fields, { format }: Making): Media | undefined {
-  if (typeof base64 === 'string' && base64 !== '') {
+  if (isText(base64)) {
     // Some upstreams write a whole data URL here.
     const media = base64.startsWith('data:') ? parseDataUrl(base64) : undefined
     return media ?? { kind: 'data', mediaType: imageType(base64, format), base64 }
   }
-  if (typeof url !== 'string' || url === '') return undefined
+  if (!isText(url)) return undefined
   return parseDataUrl(url) ?? { kind: 'url', url }
-}
-
-export function readMaking(entry: Fields, shared: Fields): Making {
-  const read = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
-  return present({
-    revisedPrompt: read(entry.revised_prompt),
-    size: read(shared.size),
-    quality: read(shared.quality),
-    background: read(shared.background),
-    format: read(shared.output_format),
-  })
 }
 
 /** With `b64_json` or `url`; with neither for a file that only its vendor has. */

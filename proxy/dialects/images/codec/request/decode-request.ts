@@ -2,7 +2,7 @@
 import { GatewayError } from '../../../../errors.ts'
 import { bodyOf } from '../../../core/json/body.ts'
 import { refusal } from '../../../core/json/fields.ts'
-import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord, isText, listOf, textOf } from '../../../core/json/value.ts'
 import { dataUrl, parseDataUrl } from '../../../core/neutral/media.ts'
 import type { ImagePart, Media, ModelRequest } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
@@ -34,7 +34,6 @@ export function decodeRequest(request: ParsedRequest<ImagesOwn>): ModelRequest {
   if ((head.images ?? 1) > 1) {
     throw new GatewayError('unsupported_parameter', 'n must be 1 with this model.', { param: 'n' })
   }
-  const prompt = typeof value.prompt === 'string' ? value.prompt : ''
   const user = value.safety_identifier ?? value.user
   const fields = Object.fromEntries([
     ...Object.entries(value).filter(([name, given]) => isLost(name, given)),
@@ -43,10 +42,10 @@ export function decodeRequest(request: ParsedRequest<ImagesOwn>): ModelRequest {
   return {
     model: head.model,
     stream: head.stream,
-    turns: [{ role: 'user', parts: [{ type: 'text', text: prompt }, ...images] }],
+    turns: [{ role: 'user', parts: [{ type: 'text', text: textOf(value.prompt) }, ...images] }],
     tools: [{ type: 'hosted', dialect: 'responses', name: TOOL, tool: toolOf(value, head.stream, mask) }],
     toolChoice: { type: 'hosted', dialect: 'responses', name: TOOL, choice: { type: TOOL } },
-    ...(typeof user === 'string' && user !== '' && { user }),
+    ...(isText(user) && { user }),
     ...(Object.keys(fields).length > 0 && { ext: { dialect: 'images', at: '', fields } }),
   }
 }
@@ -71,7 +70,7 @@ function read(request: ParsedRequest<ImagesOwn>): RequestContent {
     return mask === undefined ? given : { ...given, mask: mediaOf(mask) }
   }
   const value = bodyOf(request)
-  const list: unknown[] = Array.isArray(value.images) ? value.images : []
+  const list = listOf(value.images)
   const given = { value, images: list.map((item, i) => imageOf(sourceOf(item, `images[${i}]`))), others: [] }
   if (value.mask === undefined || value.mask === null) return given
   return { ...given, mask: sourceOf(value.mask, 'mask') }

@@ -1,7 +1,6 @@
 /** Writes the last turn of a conversation as a request for images. */
-import { GatewayError } from '../../../../errors.ts'
 import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
-import type { Losses, TypedField } from '../../../core/neutral/losses.ts'
+import type { Losses } from '../../../core/neutral/losses.ts'
 import { dataUrl } from '../../../core/neutral/media.ts'
 import type { ImagePart, Media, ModelRequest, Tool, UserTurn } from '../../../core/neutral/types.ts'
 import { shortUser } from '../../../openai/fields.ts'
@@ -9,7 +8,7 @@ import { multipartType, newBoundary } from '../../form/boundary.ts'
 import { type Field, writeForm } from '../../form/write.ts'
 import { MAX_IMAGES, typeOf } from '../../image-type.ts'
 import type * as wire from '../../wire.ts'
-import { loseSettings } from './lose.ts'
+import { loseSettings, unsupported } from './lose.ts'
 
 /** Fields that the tool of responses has under the same name. */
 const OPTIONS: wire.Option[] = [
@@ -34,7 +33,8 @@ type File = Extract<Media, { kind: 'data' }>
 export function encodeRequest(request: ModelRequest, { model, losses }: EncodeTarget): EncodedRequest {
   const turn = lastTurn(request)
   const prompt = turn?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n') ?? ''
-  if (turn === undefined || prompt.trim() === '') throw unsupported(losses, 'turns', 'must end in a text')
+  if (turn === undefined || prompt.trim() === '')
+    throw unsupported(losses, 'turns', 'must end in a text with this model')
   const images = turn.parts.filter((part) => part.type === 'image')
   loseSettings(request, turn, losses)
   const start: wire.Request = { model, prompt: prompt.toWellFormed() }
@@ -43,7 +43,7 @@ export function encodeRequest(request: ModelRequest, { model, losses }: EncodeTa
   if (images.length === 0) return { body: fields }
   const sources = images.map((image) => checked(image, losses))
   if (sources.length > MAX_IMAGES) {
-    throw unsupported(losses, 'image', `must be at most ${MAX_IMAGES} images`)
+    throw unsupported(losses, 'image', `must be at most ${MAX_IMAGES} images with this model`)
   }
   const files = sources.filter((source) => source.kind === 'data')
   if (files.length === sources.length) return { body: {}, form: formOf(fields, files), path: EDITS }
@@ -85,7 +85,7 @@ function checked({ source }: ImagePart, losses: Losses): File | Extract<Media, {
   if (source.kind === 'url') return source
   const type = source.kind === 'data' ? typeOf(source.base64) : undefined
   if (source.kind !== 'data' || type === undefined) {
-    throw unsupported(losses, 'image', 'must be a PNG, JPEG or WebP image')
+    throw unsupported(losses, 'image', 'must be a PNG, JPEG or WebP image with this model')
   }
   return { ...source, mediaType: type.mediaType }
 }
@@ -99,9 +99,4 @@ function formOf(fields: wire.Request, files: readonly File[]): NonNullable<Encod
   })
   const boundary = newBoundary()
   return { contentType: multipartType(boundary), bytes: writeForm([...texts, ...imageFields], boundary) }
-}
-
-export function unsupported(losses: Losses, field: TypedField, problem: string): GatewayError {
-  const param = losses.name(field)
-  return new GatewayError('unsupported_parameter', `${param} ${problem} with this model.`, { param })
 }

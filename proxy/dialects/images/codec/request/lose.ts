@@ -1,6 +1,7 @@
 /** Losses of a conversation that is sent to a model that only makes images. */
 import { GatewayError } from '../../../../errors.ts'
-import type { Losses, TypedField } from '../../../core/neutral/losses.ts'
+import type { Losses } from '../../../core/neutral/losses.ts'
+import type { TypedField } from '../../../core/neutral/typed-field.ts'
 import type { ModelRequest, ToolChoice, UserTurn } from '../../../core/neutral/types.ts'
 
 /** Typed fields that the images API lacks. Limits of text are not among them, because there is no text to limit. */
@@ -22,16 +23,16 @@ const SETTINGS = [
 /** Records losses. Throws GatewayError unsupported_parameter for fields that must not be dropped. `last`: the turn that is kept. */
 export function loseSettings(request: ModelRequest, last: UserTurn, losses: Losses): void {
   const { turns, tools, toolChoice, reasoning, choices } = request
-  if (choices !== undefined && choices > 1) throw refused(losses.name('choices'), 'must be 1 with this model')
+  if (choices !== undefined && choices > 1) throw unsupported(losses, 'choices', 'must be 1 with this model')
   if (toolChoice !== undefined && !isSatisfied(toolChoice)) {
-    throw refused(losses.name('toolChoice'), 'requires a tool that this model does not have')
+    throw unsupported(losses, 'toolChoice', 'requires a tool that this model does not have')
   }
   // An image is neither a call nor JSON. A client that expects one would pay for an image that it cannot use.
   if (tools.some((tool) => tool.type !== 'hosted' || tool.name !== 'image_generation')) {
-    throw refused(losses.name('tools'), 'may contain only image_generation with this model')
+    throw unsupported(losses, 'tools', 'may contain only image_generation with this model')
   }
   if (request.format !== undefined)
-    throw refused(losses.name('format'), 'is not supported: this model answers with images')
+    throw unsupported(losses, 'format', 'is not supported: this model answers with images')
   for (const turn of turns) if (turn !== last) losses.lose(turn.role === 'system' ? 'system' : 'turns')
   for (const part of last.parts) {
     if (part.type === 'file' || part.type === 'audio' || part.type === 'hosted') losses.lose(part.type)
@@ -55,6 +56,7 @@ function isSatisfied(choice: ToolChoice): boolean {
   return choice.type === 'hosted' && choice.name === 'image_generation'
 }
 
-function refused(param: string, problem: string): GatewayError {
+export function unsupported(losses: Losses, field: TypedField, problem: string): GatewayError {
+  const param = losses.name(field)
   return new GatewayError('unsupported_parameter', `${param} ${problem}.`, { param })
 }

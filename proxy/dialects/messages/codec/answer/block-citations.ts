@@ -11,8 +11,7 @@ const WEB = 'web_search_result_location'
 export function readCitation(value: unknown): Annotation | undefined {
   if (!isRecord(value)) return undefined
   if (value.type === WEB && typeof value.url === 'string') {
-    const title = typeof value.title === 'string' ? value.title : undefined
-    return { type: 'url', url: value.url, ...(title !== undefined && { title }) }
+    return { type: 'url', url: value.url, ...(typeof value.title === 'string' && { title: value.title }) }
   }
   return { type: 'other', ext: { dialect: 'messages', at: AT, fields: value } }
 }

@@ -1,11 +1,10 @@
 /** Converts the open content blocks of a stream to parts. */
 import { contentText } from '../../../core/errors/unreadable.ts'
-import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
-import type { AssistantPart, Carrier, StreamPart } from '../../../core/neutral/types.ts'
+import { type Fields, isRecord, isText, tryParse } from '../../../core/json/value.ts'
+import type { AssistantPart, Carrier, Emit } from '../../../core/neutral/types.ts'
 import { readCitation } from './block-citations.ts'
 import { readBlock } from './block-read.ts'
 
-type Emit = (part: StreamPart) => void
 type Prose = 'text' | 'reasoning'
 
 interface OpenBlock {
@@ -55,7 +54,7 @@ export class OpenBlocks {
         this.#thought(index, contentText(delta.thinking))
         break
       case 'signature_delta':
-        if (typeof delta.signature === 'string' && delta.signature !== '') {
+        if (isText(delta.signature)) {
           const value = delta.signature
           this.#prose(index, 'reasoning').carrier = { dialect: 'messages', kind: 'signature', value }
         }

@@ -1,6 +1,6 @@
 /** Converts the content blocks of a whole message to parts. */
 import { contentText, inputText } from '../../../core/errors/unreadable.ts'
-import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord, isText, listOf } from '../../../core/json/value.ts'
 import type {
   AssistantPart,
   HostedPart,
@@ -29,8 +29,9 @@ export function isNamelessCall(block: Fields): boolean {
 
 function readText(block: Fields): TextPart {
   const text = contentText(block.text)
-  const citations: unknown[] = Array.isArray(block.citations) ? block.citations : []
-  const annotations = citations.map(readCitation).filter((citation) => citation !== undefined)
+  const annotations = listOf(block.citations)
+    .map(readCitation)
+    .filter((citation) => citation !== undefined)
   return { type: 'text', text, ...(annotations.length > 0 && { annotations }) }
 }
 
@@ -56,7 +57,7 @@ function readCall(block: Fields, name: string, index: number): ToolCallPart {
   const { id, input } = block
   return {
     type: 'tool-call',
-    callId: typeof id === 'string' && id !== '' ? id : `toolu_${index}`,
+    callId: isText(id) ? id : `toolu_${index}`,
     name,
     kind: 'function',
     input: isEmptyObject(input) ? '' : inputText(input),

@@ -6,9 +6,9 @@ import type { Carrier, ModelAnswer, StreamPart } from '../../../core/neutral/typ
 import type { ParsedRequest } from '../../../core/request.ts'
 import { noLosses } from '../../../testing.ts'
 import { decodeAnswer } from './decode-answer.ts'
-import { decodeStream } from './decode-stream.ts'
+import { MessagesStreamDecoder } from './decode-stream.ts'
 import { encodeAnswer } from './encode-answer.ts'
-import { encodeStream } from './encode-stream.ts'
+import { MessagesStreamEncoder } from './encode-stream.ts'
 
 const FIELDS = { model: 'client-model', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }
 const BODY = Buffer.from(JSON.stringify(FIELDS))
@@ -71,7 +71,7 @@ export function decodeEvents(events: readonly object[]): Decoded {
 
 export function decodeRaw(events: readonly (readonly [event: string, data: string])[]): Decoded {
   const parts: StreamPart[] = []
-  const decoder = decodeStream((part) => parts.push(part), REQUEST)
+  const decoder = new MessagesStreamDecoder((part) => parts.push(part), REQUEST)
   for (const [event, data] of events) decoder.event(event, data)
   decoder.end()
   return { parts, finished: decoder.finished, done: decoder.done, failure: decoder.failure }
@@ -80,7 +80,7 @@ export function decodeRaw(events: readonly (readonly [event: string, data: strin
 /** Encodes a stream, taking the text after each part. */
 export function encodeParts(parts: readonly StreamPart[]): { text: string; losses: string[] } {
   const client = newClient()
-  const encoder = encodeStream(client)
+  const encoder = new MessagesStreamEncoder(client)
   const text = parts.map((part) => {
     encoder.part(part)
     return encoder.take()

@@ -41,7 +41,7 @@ test('thinking, text and a call, piece by piece', () => {
     STOP,
   ])
   expect(parts).toMatchObject([
-    { type: 'start', id: 'msg_1', model: 'up', usage: { input: 50, cachedInput: 40, output: 1 } },
+    { type: 'start', usage: { input: 50, cachedInput: 40, output: 1 } },
     { type: 'reasoning-start', id: '0' },
     { type: 'reasoning-delta', id: '0', text: 'T2', paragraph: 0 },
     {

@@ -3,8 +3,9 @@ import type { UpstreamFailure } from '../../../../errors.ts'
 import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { unreadable } from '../../../core/errors/unreadable.ts'
-import { isRecord, tryParse } from '../../../core/json/value.ts'
-import type { StreamPart } from '../../../core/neutral/types.ts'
+import { present } from '../../../core/json/present.ts'
+import { isRecord, listOf, tryParse } from '../../../core/json/value.ts'
+import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { mergeUsage, readTier, readUsage } from '../../usage.ts'
 import { isNamelessCall } from './block-read.ts'
@@ -22,15 +23,11 @@ const OF_ANSWER = new Set([
   'message_stop',
 ])
 
-export function decodeStream(emit: (part: StreamPart) => void, request: ParsedRequest): StreamDecoder {
-  return new MessagesStreamDecoder(emit, request)
-}
-
-class MessagesStreamDecoder implements StreamDecoder {
+export class MessagesStreamDecoder implements StreamDecoder {
   readonly forgetsText = true
   failure: UpstreamFailure | undefined
   done = false
-  readonly #emit: (part: StreamPart) => void
+  readonly #emit: Emit
   readonly #request: ParsedRequest
   readonly #blocks: OpenBlocks
   #begun = false
@@ -38,7 +35,7 @@ class MessagesStreamDecoder implements StreamDecoder {
   #usage: unknown
   #stop: Record<string, unknown> = {}
 
-  constructor(emit: (part: StreamPart) => void, request: ParsedRequest) {
+  constructor(emit: Emit, request: ParsedRequest) {
     this.#emit = emit
     this.#request = request
     this.#blocks = new OpenBlocks(emit)
@@ -109,16 +106,9 @@ class MessagesStreamDecoder implements StreamDecoder {
     this.#begun = true
     const message = isRecord(given) ? given : {}
     this.#usage = message.usage
-    const usage = readUsage(message.usage)
-    this.#emit({
-      type: 'start',
-      ...(typeof message.id === 'string' && { id: message.id }),
-      ...(typeof message.model === 'string' && { model: message.model }),
-      ...(usage !== undefined && { usage }),
-    })
+    this.#emit({ type: 'start', ...present({ usage: readUsage(message.usage) }) })
     // A call made by one of the vendor's tools arrives whole in message_start.
-    const content: unknown[] = Array.isArray(message.content) ? message.content : []
-    for (const block of content.filter(isRecord)) {
+    for (const block of listOf(message.content).filter(isRecord)) {
       this.#startBlock('first', block)
       this.#blocks.stop('first')
     }
@@ -134,13 +124,10 @@ class MessagesStreamDecoder implements StreamDecoder {
 
   #finish(): void {
     this.#blocks.stopAll()
-    const usage = readUsage(this.#usage)
-    const tier = readTier(this.#usage)
     this.#emit({
       type: 'finish',
       finish: readFinish(this.#stop, this.#blocks.hasCalls),
-      ...(usage !== undefined && { usage }),
-      ...(tier !== undefined && { tier }),
+      ...present({ usage: readUsage(this.#usage), tier: readTier(this.#usage) }),
     })
     this.done = true
   }

@@ -12,9 +12,6 @@ const contentOf = (...parts: AssistantPart[]) => {
 
 test('a message from another dialect', () => {
   const { message, losses } = write({
-    id: 'chatcmpl-7',
-    model: 'up',
-    created: 5,
     parts: [
       {
         type: 'reasoning',

@@ -4,7 +4,7 @@ import { type Message, readMessagesStream } from '../../../../../test/conformanc
 import { fold } from '../../../core/neutral/fold.ts'
 import type { AssistantPart, Carrier, StreamPart } from '../../../core/neutral/types.ts'
 import { call, dataOf, decodeEvents, encodeParts, newClient, textParts } from './block-testing.ts'
-import { encodeStream } from './encode-stream.ts'
+import { MessagesStreamEncoder } from './encode-stream.ts'
 
 const START: StreamPart = { type: 'start' }
 const FINISH: StreamPart = { type: 'finish', finish: { reason: 'stop' } }
@@ -19,7 +19,7 @@ function decoded(...parts: StreamPart[]): Message {
 describe('overlapping parts', () => {
   test('are written one after another, the first as it arrives', () => {
     const client = newClient()
-    const encoder = encodeStream(client)
+    const encoder = new MessagesStreamEncoder(client)
     const [startA, ...restA] = call('a', '{"a"', ':1}') as [StreamPart, ...StreamPart[]]
     const [startB, ...restB] = call('b', '{"b"', ':2}') as [StreamPart, ...StreamPart[]]
     encoder.part(START)
@@ -150,7 +150,7 @@ test('a strict reader sees the blocks of overlapping parts in order', () => {
 })
 
 test('a hundred thousand open parts do not slow down a look-up', () => {
-  const encoder = encodeStream(newClient())
+  const encoder = new MessagesStreamEncoder(newClient())
   encoder.part({ type: 'start' })
   const ids = Array.from({ length: 100_000 }, (_, i) => `c${i}`)
   for (const id of ids) encoder.part({ type: 'tool-call-start', id, callId: id, name: 'f', kind: 'function' })

@@ -4,7 +4,7 @@ import { isRecord } from '../../../core/json/value.ts'
 import { fold } from '../../../core/neutral/fold.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { dataOf, decodeEvents, ERROR, encodeParts, newClient, textParts } from './block-testing.ts'
-import { encodeStream } from './encode-stream.ts'
+import { MessagesStreamEncoder } from './encode-stream.ts'
 
 const START: StreamPart = { type: 'start' }
 const FINISH: StreamPart = { type: 'finish', finish: { reason: 'stop' } }
@@ -12,7 +12,7 @@ const FINISH: StreamPart = { type: 'finish', finish: { reason: 'stop' } }
 test('the stream of the protocol, event by event', () => {
   const usage = { ...zeroUsage(), input: 50, cachedInput: 40, cacheWrite: 10 }
   const { text, losses } = encodeParts([
-    { type: 'start', id: 'chatcmpl-7', model: 'up', usage },
+    { type: 'start', usage },
     { type: 'reasoning-start', id: 'r' },
     { type: 'reasoning-delta', id: 'r', text: 'T2', paragraph: 0 },
     { type: 'reasoning-end', id: 'r', carrier: { dialect: 'messages', kind: 'signature', value: 'SIG2' } },
@@ -112,7 +112,7 @@ describe('usage', () => {
 })
 
 test('an error ends the stream in the format of this API', () => {
-  expect(encodeStream(newClient()).error(ERROR, 'req_1')).toBe(
+  expect(new MessagesStreamEncoder(newClient()).error(ERROR, 'req_1')).toBe(
     'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"Busy.","code":"upstream_error"},"request_id":"req_1"}\n\n',
   )
 })

@@ -1,7 +1,7 @@
 /** Writes the stream of a message for a client. */
 import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/codec.ts'
-import type { StreamPart } from '../../../core/neutral/types.ts'
+import type { PartOf, StreamPart } from '../../../core/neutral/types.ts'
 import { errorEvent } from '../../error.ts'
 import type * as wire from '../../wire.ts'
 import { type BlockPart, BlockWriter } from './block-write-stream.ts'
@@ -9,20 +9,13 @@ import { messageOf } from './encode-answer.ts'
 import { writeCounts, writeFirstCounts } from './message-counts.ts'
 import { writeFinish } from './stop-reason.ts'
 
-type Start = Extract<StreamPart, { type: 'start' }>
-type End = Extract<StreamPart, { type: 'finish' }>
-
 const NOT_STOPPED: wire.Stop = { stop_reason: null, stop_sequence: null, stop_details: null }
-
-export function encodeStream(client: ClientView): StreamEncoder {
-  return new MessagesStreamEncoder(client)
-}
 
 /**
  * Blocks must not overlap: of the open parts the first is written as it arrives, and the others are held until it is
  * their turn.
  */
-class MessagesStreamEncoder implements StreamEncoder {
+export class MessagesStreamEncoder implements StreamEncoder {
   readonly #client: ClientView
   readonly #writer: BlockWriter
   /** The part that is written as it arrives. */
@@ -80,12 +73,12 @@ class MessagesStreamEncoder implements StreamEncoder {
     }
   }
 
-  #start(part: Start): void {
+  #start(part: PartOf<'start'>): void {
     const message = messageOf([], NOT_STOPPED, writeFirstCounts(part.usage, this.#client), this.#client)
     this.#writer.events.event({ type: 'message_start', message })
   }
 
-  #finish(part: End): void {
+  #finish(part: PartOf<'finish'>): void {
     while (this.#waiting.size > 0) {
       this.#writer.end()
       this.#next()

@@ -49,17 +49,15 @@ export function decodeUserBlock(block: Fields, path: string, at = AT): UserPart 
 export function decodeAssistantBlock(block: Fields, path: string, envelopes: Envelopes): AssistantPart {
   switch (block.type) {
     case 'text':
-      return decodeText(block, path, AT)
+    case 'image':
+    case 'document':
+      return decodeUserBlock(block, path)
     case 'thinking':
       return decodeThinking(block, path, envelopes)
     case 'redacted_thinking':
       return decodeRedacted(block, path, envelopes)
     case 'tool_use':
       return decodeToolUse(block, path)
-    case 'image':
-      return decodeImage(block, path, AT)
-    case 'document':
-      return decodeDocument(block, path, AT)
     case 'compaction':
       // The summary of the conversation so far: without it, a model of another dialect loses the history.
       return typeof block.content === 'string' ? flattened(block.content, block, AT) : hosted(block)
@@ -224,9 +222,7 @@ function plainText(content: unknown): string | undefined {
 
 /** Adds the position of an image or a file, if it is not the usual one. */
 function placed<T extends Extended>(kind: 'image' | 'file', marked: T, at: string): T {
-  if (at === AT) return marked
-  const name = kind === 'file' ? { 'file.name': `${at}.title` } : {}
-  return { ...marked, names: { ...marked.names, ...name, [kind]: `${at}.source` } }
+  return at === AT ? marked : { ...marked, names: { ...marked.names, [kind]: `${at}.source` } }
 }
 
 /** The text of a block. The block itself is reported as a loss. */

@@ -1,31 +1,9 @@
 /** The response object of an answer and of a stream's lifecycle events. */
-import { type Usage, zeroUsage } from '../../../../../contract/usage.ts'
+import { zeroUsage } from '../../../../../contract/usage.ts'
 import type { ClientView } from '../../../core/codec.ts'
-import type { ModelRequest } from '../../../core/neutral/types.ts'
+import type { ModelAnswer, ModelRequest } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
 import type * as wire from '../../wire.ts'
-
-/** Facts that an upstream sends before the first token. */
-interface Head {
-  id?: string
-  model?: string
-  created?: number
-}
-
-/** Facts that an upstream sends at the end of an answer. */
-interface Tail {
-  usage?: Usage
-  tier?: string
-}
-
-export function readHead(response: Record<string, unknown>): Head {
-  const { id, model, created_at: created } = response
-  return {
-    ...(typeof id === 'string' && { id }),
-    ...(typeof model === 'string' && { model }),
-    ...(typeof created === 'number' && { created }),
-  }
-}
 
 /** What a response object takes from its request. */
 interface ResponseContext extends Pick<ClientView, 'echo' | 'id' | 'created'> {
@@ -44,7 +22,11 @@ export class ResponseWriter {
     return this.#response({ status: 'in_progress', output: [] })
   }
 
-  finished(ending: wire.Ending, output: wire.Response['output'], { usage, tier }: Tail): wire.Response {
+  finished(
+    ending: wire.Ending,
+    output: wire.Response['output'],
+    { usage, tier }: Pick<ModelAnswer, 'usage' | 'tier'>,
+  ): wire.Response {
     const served: Pick<wire.Outcome, 'service_tier'> = tier === undefined ? {} : { service_tier: tier }
     return this.#response({
       completed_at: ending.status === 'completed' ? this.#client.created : null,

@@ -5,8 +5,8 @@ import type { ParsedRequest } from '../../../core/request.ts'
 import { noLosses } from '../../../testing.ts'
 import { parseRequest, type ResponsesOwn } from '../../request.ts'
 import { echoOf } from './answer-echo.ts'
-import { decodeStream } from './decode-stream.ts'
-import { encodeStream } from './encode-stream.ts'
+import { ResponsesDecoder } from './decode-stream.ts'
+import { ResponsesEncoder } from './encode-stream.ts'
 
 export function requestFor(fields: object = {}): ParsedRequest<ResponsesOwn> {
   const body = { model: 'alias', input: 'hi', stream: true, ...fields }
@@ -30,7 +30,7 @@ export function clientFor(fields: object = {}): ClientView {
 
 interface Decoded {
   parts: StreamPart[]
-  decoder: ReturnType<typeof decodeStream>
+  decoder: ResponsesDecoder
 }
 
 /** Decodes events, given as objects, without `event:` lines. */
@@ -40,14 +40,14 @@ export function decodeEvents(events: readonly object[]): Decoded {
 
 export function decodeData(data: readonly string[]): Decoded {
   const parts: StreamPart[] = []
-  const decoder = decodeStream((part) => parts.push(part), requestFor())
+  const decoder = new ResponsesDecoder((part) => parts.push(part), requestFor())
   for (const text of data) decoder.event('', text)
   decoder.end()
   return { parts, decoder }
 }
 
 export function encodeParts(parts: readonly StreamPart[], client = clientFor()): string {
-  const encoder = encodeStream(client)
+  const encoder = new ResponsesEncoder(client)
   for (const part of parts) encoder.part(part)
   return encoder.take()
 }

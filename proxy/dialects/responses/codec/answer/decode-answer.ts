@@ -1,13 +1,13 @@
 /** Reads a whole response. */
 import type { UpstreamFailure } from '../../../../errors.ts'
-import { readFailure } from '../../../core/errors/read.ts'
-import { readable } from '../../../core/errors/unreadable.ts'
+import { errorInAnswer } from '../../../core/errors/read.ts'
+import { badAnswer, readable } from '../../../core/errors/unreadable.ts'
+import { present } from '../../../core/json/present.ts'
 import { isRecord } from '../../../core/json/value.ts'
-import type { AssistantPart, ModelAnswer } from '../../../core/neutral/types.ts'
+import type { ModelAnswer } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { readUsage } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
-import { readHead } from './answer-object.ts'
 import { readItem } from './decode-item.ts'
 
 /** Statuses of responses that will have no answer, or do not have it yet. */
@@ -16,34 +16,27 @@ const UNFINISHED = ['queued', 'in_progress']
 
 /** Returns a failure for an error under status 200 and for a response that failed or is not finished. */
 export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure {
-  if (!isRecord(value)) return { class: 'unknown', status: 200, detail: 'no_answer' }
-  if (value.error || isFailed(value)) {
-    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
-  }
-  if (!Array.isArray(value.output)) return { class: 'unknown', status: 200, detail: 'no_answer' }
-  if (UNFINISHED.some((status) => status === value.status)) {
-    return { class: 'unknown', status: 200, detail: 'unfinished_answer' }
-  }
+  if (!isRecord(value)) return badAnswer('no_answer')
+  if (value.error || isFailed(value)) return errorInAnswer(value, request)
+  if (!Array.isArray(value.output)) return badAnswer('no_answer')
+  if (UNFINISHED.some((status) => status === value.status)) return badAnswer('unfinished_answer')
   const { output } = value
   const parts = readable(() => output.flatMap(readItem))
   if (!Array.isArray(parts)) return { ...parts, status: 200 }
   if (parts.some((part) => part.type === 'tool-call' && part.name === '')) {
-    return { class: 'unknown', status: 200, detail: 'nameless_tool_call' }
+    return badAnswer('nameless_tool_call')
   }
-  const usage = readUsage(value.usage)
   return {
-    ...readHead(value),
     parts,
-    finish: readFinish(value, parts.some(isCall)),
-    ...(usage !== undefined && { usage }),
+    finish: readFinish(
+      value,
+      parts.some((part) => part.type === 'tool-call'),
+    ),
+    ...present({ usage: readUsage(value.usage) }),
     ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
   }
 }
 
 export function isFailed(response: Record<string, unknown>): boolean {
   return FAILED.some((status) => status === response.status)
-}
-
-function isCall(part: AssistantPart): boolean {
-  return part.type === 'tool-call'
 }

@@ -1,8 +1,8 @@
 /** Reads the events of one output item as the parts of a stream. */
 
-import type { Fields } from '../../../core/json/value.ts'
-import type { StreamPart } from '../../../core/neutral/types.ts'
-import { callInput, readCallHead, readMaking, readWhole, textOf } from './decode-item.ts'
+import { type Fields, textOf } from '../../../core/json/value.ts'
+import { readMaking } from '../../../openai/fields.ts'
+import { callInput, readCallHead, readWhole } from './decode-item.ts'
 import type { Sink } from './item-queue.ts'
 
 export abstract class ItemDecoder {
@@ -37,10 +37,6 @@ export abstract class ItemDecoder {
     this.sink.close()
   }
 
-  protected emit(part: StreamPart): void {
-    this.sink.emit(part)
-  }
-
   protected abstract complete(item: Fields): void
 }
 
@@ -49,12 +45,12 @@ export class HostedDecoder extends ItemDecoder {
   partial(event: Fields): void {
     const { partial_image_index: index, partial_image_b64: base64 } = event
     if (this.done || typeof index !== 'number' || textOf(base64) === '') return
-    const made = readMaking(event)
-    this.emit({ type: 'partial-image', id: this.key, index, base64: textOf(base64), made })
+    const made = readMaking(event, event)
+    this.sink.emit({ type: 'partial-image', id: this.key, index, base64: textOf(base64), made })
   }
 
   protected complete(item: Fields): void {
-    this.emit({ type: 'whole', id: this.key, part: readWhole(item, this.type) })
+    this.sink.emit({ type: 'whole', id: this.key, part: readWhole(item, this.type) })
   }
 }
 
@@ -93,12 +89,12 @@ export class CallDecoder extends ItemDecoder {
     }
     const input = callInput(item)
     if (input.length > this.#sent) this.#send(input.slice(this.#sent))
-    this.emit({ type: 'tool-call-end', id: this.key })
+    this.sink.emit({ type: 'tool-call-end', id: this.key })
   }
 
   #start(item: Fields): void {
     this.#started = true
-    this.emit({
+    this.sink.emit({
       type: 'tool-call-start',
       id: this.key,
       ...readCallHead({ ...item, type: this.type }),
@@ -107,6 +103,6 @@ export class CallDecoder extends ItemDecoder {
 
   #send(text: string): void {
     this.#sent += text.length
-    if (text !== '') this.emit({ type: 'tool-call-delta', id: this.key, text })
+    if (text !== '') this.sink.emit({ type: 'tool-call-delta', id: this.key, text })
   }
 }

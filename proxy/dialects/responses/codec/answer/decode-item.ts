@@ -1,8 +1,9 @@
 /** Reads whole output items as parts of an answer. */
 import { contentList, contentText, inputText } from '../../../core/errors/unreadable.ts'
-import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord, isText, listOf, textOf } from '../../../core/json/value.ts'
 import { imageType } from '../../../core/neutral/media.ts'
-import type { AssistantPart, Carrier, HostedPart, ImagePart, Making } from '../../../core/neutral/types.ts'
+import type { AssistantPart, Carrier, HostedPart, ImagePart } from '../../../core/neutral/types.ts'
+import { readMaking } from '../../../openai/fields.ts'
 import { readAnnotation } from './item-annotations.ts'
 
 /** The parts of an item, at least one; an empty list if `item` is not an item. */
@@ -26,28 +27,12 @@ export function readWhole(item: Fields, type: string): ImagePart | HostedPart {
   const { result } = item
   if (type !== 'image_generation_call' || typeof result !== 'string' || result === '')
     return hosted(item, type)
-  const made = readMaking(item)
+  const made = readMaking(item, item)
   return {
     type: 'image',
     source: { kind: 'data', mediaType: imageType(result, made.format), base64: result },
     made,
   }
-}
-
-/** How the model made an image. `fields`: of an item or of a partial_image event. */
-export function readMaking(fields: Fields): Making {
-  const { revised_prompt: revisedPrompt, size, quality, background, output_format: format } = fields
-  return {
-    ...(isText(revisedPrompt) && { revisedPrompt }),
-    ...(isText(size) && { size }),
-    ...(isText(quality) && { quality }),
-    ...(isText(background) && { background }),
-    ...(isText(format) && { format }),
-  }
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
 }
 
 function readMessage(item: Fields): AssistantPart[] {
@@ -110,7 +95,7 @@ export function hosted(item: Fields, name: string): HostedPart {
 
 export function readCarrier(item: Fields): Carrier | undefined {
   const { encrypted_content: value, id } = item
-  if (typeof value !== 'string' || value === '') return undefined
+  if (!isText(value)) return undefined
   return { dialect: 'responses', kind: 'encrypted', value, ...(typeof id === 'string' && { id }) }
 }
 
@@ -130,12 +115,4 @@ export function textsOf(list: unknown): string[] {
 /** True for text and refusals. */
 export function isMessagePart(part: unknown): boolean {
   return isRecord(part) && (part.type === 'output_text' || part.type === 'refusal')
-}
-
-export function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }

@@ -1,6 +1,6 @@
 import { contentList, contentText } from '../../../core/errors/unreadable.ts'
-import { type Fields, isRecord } from '../../../core/json/value.ts'
-import { hosted, listOf, textOf } from './decode-item.ts'
+import { type Fields, isRecord, listOf, textOf } from '../../../core/json/value.ts'
+import { hosted } from './decode-item.ts'
 import { ItemDecoder } from './decode-item-stream.ts'
 import { readAnnotation } from './item-annotations.ts'
 
@@ -59,8 +59,8 @@ export class MessageDecoder extends ItemDecoder {
       else if (isRecord(content) && index > this.#last) this.#whole(index, content)
     })
     if (this.#parts === 0) {
-      this.emit({ type: 'text-start', id: this.key })
-      this.emit({ type: 'text-end', id: this.key })
+      this.sink.emit({ type: 'text-start', id: this.key })
+      this.sink.emit({ type: 'text-end', id: this.key })
     }
     this.#close()
   }
@@ -81,19 +81,19 @@ export class MessageDecoder extends ItemDecoder {
     this.#parts++
     this.#last = index
     this.#open = { id, index, kind, sent: 0, logprobs: 0, annotations: 0 }
-    this.emit({ type: kind === 'text' ? 'text-start' : 'refusal-start', id })
+    this.sink.emit({ type: kind === 'text' ? 'text-start' : 'refusal-start', id })
     return this.#open
   }
 
   #send(open: Open, text: string, logprobs: unknown[]): void {
     open.sent += text.length
     if (open.kind === 'refusal') {
-      if (text !== '') this.emit({ type: 'refusal-delta', id: open.id, text })
+      if (text !== '') this.sink.emit({ type: 'refusal-delta', id: open.id, text })
     } else if (logprobs.length > 0) {
       open.logprobs += logprobs.length
-      this.emit({ type: 'text-delta', id: open.id, text, logprobs })
+      this.sink.emit({ type: 'text-delta', id: open.id, text, logprobs })
     } else if (text !== '') {
-      this.emit({ type: 'text-delta', id: open.id, text })
+      this.sink.emit({ type: 'text-delta', id: open.id, text })
     }
   }
 
@@ -105,13 +105,13 @@ export class MessageDecoder extends ItemDecoder {
   #annotate(open: Open, value: unknown): void {
     const annotation = readAnnotation(value)
     open.annotations++
-    if (annotation !== undefined) this.emit({ type: 'annotation', id: open.id, annotation })
+    if (annotation !== undefined) this.sink.emit({ type: 'annotation', id: open.id, annotation })
   }
 
   #whole(index: number, content: Fields): void {
     this.#close()
     const part = hosted(content, textOf(content.type))
-    this.emit({ type: 'whole', id: `${this.key}.${this.#parts++}`, part })
+    this.sink.emit({ type: 'whole', id: `${this.key}.${this.#parts++}`, part })
     this.#last = index
   }
 
@@ -119,7 +119,7 @@ export class MessageDecoder extends ItemDecoder {
     const open = this.#open
     if (open === undefined) return
     this.#open = undefined
-    this.emit({ type: open.kind === 'text' ? 'text-end' : 'refusal-end', id: open.id })
+    this.sink.emit({ type: open.kind === 'text' ? 'text-end' : 'refusal-end', id: open.id })
   }
 }
 

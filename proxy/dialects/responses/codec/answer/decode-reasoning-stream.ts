@@ -56,7 +56,7 @@ export class ReasoningDecoder extends ItemDecoder {
     const id = `${this.key}.${this.#parts++}`
     this.#seen[raw ? 'raw' : 'summary'] = true
     this.#open = { id, raw, sent: [] }
-    this.emit({ type: 'reasoning-start', id, raw })
+    this.sink.emit({ type: 'reasoning-start', id, raw })
     return this.#open
   }
 
@@ -64,7 +64,7 @@ export class ReasoningDecoder extends ItemDecoder {
     // The first delta of a paragraph is emitted even if it is empty, so that the paragraph exists.
     if (text === '' && open.sent[paragraph] !== undefined) return
     open.sent[paragraph] = (open.sent[paragraph] ?? 0) + text.length
-    this.emit({ type: 'reasoning-delta', id: open.id, text, paragraph })
+    this.sink.emit({ type: 'reasoning-delta', id: open.id, text, paragraph })
   }
 
   #sendRest(open: Open, paragraph: number, text: string): void {
@@ -75,7 +75,7 @@ export class ReasoningDecoder extends ItemDecoder {
     const open = this.#open
     if (open === undefined) return
     this.#open = undefined
-    this.emit({ type: 'reasoning-end', id: open.id, ...(carrier !== undefined && { carrier }) })
+    this.sink.emit({ type: 'reasoning-end', id: open.id, ...(carrier !== undefined && { carrier }) })
   }
 }
 

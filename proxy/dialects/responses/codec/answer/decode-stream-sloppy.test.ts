@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { fold } from '../../../core/neutral/fold.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { decodeData, decodeEvents, requestFor } from './answer-testing.ts'
-import { decodeStream } from './decode-stream.ts'
+import { ResponsesDecoder } from './decode-stream.ts'
 import {
   added,
   args,
@@ -92,7 +92,7 @@ describe('sloppy upstreams', () => {
 
   test('the type only on the event line', () => {
     const parts: StreamPart[] = []
-    const decoder = decodeStream((part) => parts.push(part), requestFor())
+    const decoder = new ResponsesDecoder((part) => parts.push(part), requestFor())
     decoder.event('response.output_text.delta', '{"delta":"Hi"}')
     decoder.event('response.completed', '{"response":{}}')
     expect(fold(parts)?.parts).toMatchObject([{ text: 'Hi' }])

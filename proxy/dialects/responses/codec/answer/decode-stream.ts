@@ -6,27 +6,21 @@ import type { UpstreamFailure } from '../../../../errors.ts'
 import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { contentText, inputText, unreadable } from '../../../core/errors/unreadable.ts'
-import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
-import type { StreamPart } from '../../../core/neutral/types.ts'
+import { present } from '../../../core/json/present.ts'
+import { type Fields, isRecord, listOf, textOf, tryParse } from '../../../core/json/value.ts'
+import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { readUsage } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
-import { readHead } from './answer-object.ts'
 import { isFailed } from './decode-answer.ts'
-import { isMessagePart, listOf, textOf } from './decode-item.ts'
+import { isMessagePart } from './decode-item.ts'
 import { CallDecoder, HostedDecoder, type ItemDecoder } from './decode-item-stream.ts'
 import { MessageDecoder } from './decode-message-stream.ts'
 import { ReasoningDecoder } from './decode-reasoning-stream.ts'
 import { ItemQueue } from './item-queue.ts'
 import { Items } from './items.ts'
 
-type Emit = (part: StreamPart) => void
-
-export function decodeStream(emit: Emit, request: ParsedRequest): StreamDecoder {
-  return new ResponsesDecoder(emit, request)
-}
-
-class ResponsesDecoder implements StreamDecoder {
+export class ResponsesDecoder implements StreamDecoder {
   failure: UpstreamFailure | undefined
   finished = false
   readonly #emit: Emit
@@ -104,7 +98,7 @@ class ResponsesDecoder implements StreamDecoder {
       case 'response.created':
       case 'response.queued':
       case 'response.in_progress':
-        this.#start(event.response)
+        this.#start()
         break
       case 'response.content_part.added':
         if (isMessagePart(event.part)) this.#message(event).partAdded(event.content_index, event.part)
@@ -151,15 +145,13 @@ class ResponsesDecoder implements StreamDecoder {
     }
   }
 
-  #start(response: unknown): void {
-    if (this.#started) return
+  #start(): void {
+    if (!this.#started) this.#emit({ type: 'start' })
     this.#started = true
-    if (!isRecord(response)) this.#emit({ type: 'start' })
-    else this.#emit({ type: 'start', ...readHead(response) })
   }
 
   #open(item: Fields, index: unknown): ItemDecoder {
-    this.#start(undefined)
+    this.#start()
     const decoder = decoderOf(item, String(this.#items.all.length), this.#queue)
     this.#items.add(decoder, index)
     return decoder
@@ -227,11 +219,10 @@ class ResponsesDecoder implements StreamDecoder {
       this.#fail(response)
       return
     }
-    this.#start(response)
+    this.#start()
     this.#finishItems(listOf(response.output).filter(isRecord))
     if (this.failure !== undefined) return
     const ended = type === 'response.incomplete' ? { ...response, status: 'incomplete' } : response
-    const usage = readUsage(response.usage)
     this.finished = true
     this.#emit({
       type: 'finish',
@@ -239,7 +230,7 @@ class ResponsesDecoder implements StreamDecoder {
         ended,
         this.#items.all.some((item) => item instanceof CallDecoder),
       ),
-      ...(usage !== undefined && { usage }),
+      ...present({ usage: readUsage(response.usage) }),
       ...(typeof response.service_tier === 'string' && { tier: response.service_tier }),
     })
   }

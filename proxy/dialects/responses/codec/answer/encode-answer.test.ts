@@ -10,9 +10,6 @@ import { decodeAnswer } from './decode-answer.ts'
 import { encodeAnswer } from './encode-answer.ts'
 
 const answerOf = (parts: AssistantPart[], finish: Finish = { reason: 'stop' }): ModelAnswer => ({
-  id: 'chatcmpl-7',
-  model: 'up',
-  created: 5,
   parts,
   finish,
 })

@@ -11,7 +11,6 @@ import {
   inputOf,
   isContent,
   linkText,
-  lose,
   messageItem,
   reasoningItem,
   wholeItem,
@@ -53,7 +52,7 @@ class ItemWriter {
       message.content.push(writeContent(part, this.#client))
     } else if (part.type === 'reasoning') this.#push(reasoningItem(part, index, this.#client))
     else if (part.type === 'tool-call') {
-      if (part.carrier !== undefined) lose(this.#client, 'reasoning.state')
+      if (part.carrier !== undefined) this.#client.losses.lose('reasoning.state')
       const input = part.cut ? part.input : inputOf(part.kind, part.input)
       const item = this.#push(callItem(part, input, index, this.#client))
       if (part.cut) item.status = 'incomplete'

@@ -3,15 +3,7 @@ import type { ClientView } from '../../../core/codec.ts'
 import type { Annotation, Carrier } from '../../../core/neutral/types.ts'
 import type * as wire from '../../wire.ts'
 import { deltaHead, type EventWriter } from './answer-events.ts'
-import {
-  type Call,
-  callItem,
-  inputOf,
-  lose,
-  reasoningItem,
-  refusalContent,
-  textContent,
-} from './encode-item.ts'
+import { type Call, callItem, inputOf, reasoningItem, refusalContent, textContent } from './encode-item.ts'
 import { writeAnnotation } from './item-annotations.ts'
 import type { Draft } from './item-draft.ts'
 
@@ -89,7 +81,7 @@ export class ContentWriter extends PartWriter<wire.OutputMessage> {
   override annotation(given: Annotation): void {
     const annotation = writeAnnotation(given)
     if (annotation === undefined) {
-      lose(this.client, 'annotations')
+      this.client.losses.lose('annotations')
       return
     }
     this.writer.event('response.output_text.annotation.added', {
@@ -197,7 +189,7 @@ export class CallWriter extends PartWriter<wire.OutputCall> {
   }
 
   protected close(carrier: Carrier | undefined): void {
-    if (carrier !== undefined) lose(this.client, 'reasoning.state')
+    if (carrier !== undefined) this.client.losses.lose('reasoning.state')
     const { draft, client, writer } = this
     const { kind, name, search } = this.#call
     const input = draft.cut ? this.#input : inputOf(kind, this.#input)

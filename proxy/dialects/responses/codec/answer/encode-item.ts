@@ -3,7 +3,6 @@ import type { ClientView } from '../../../core/codec.ts'
 import { parseArguments } from '../../../core/json/exact.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { itemId } from '../../../core/neutral/ids.ts'
-import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownImage } from '../../../core/neutral/media.ts'
 import type {
   AssistantPart,
@@ -51,7 +50,7 @@ export function writeContent(part: ContentPart, client: ClientView): wire.Output
   if (part.type === 'refusal') return refusalContent(part.text)
   const annotations = (part.annotations ?? []).map((annotation) => writeAnnotation(annotation))
   const known = annotations.filter((annotation) => annotation !== undefined)
-  if (known.length < annotations.length) lose(client, 'annotations')
+  if (known.length < annotations.length) client.losses.lose('annotations')
   return textContent(part.text, known, part.logprobs ?? [])
 }
 
@@ -147,7 +146,7 @@ export function wholeItem(
         action,
       } satisfies wire.WebSearchCall
     }
-    lose(client, 'hosted')
+    client.losses.lose('hosted')
     return undefined
   }
   if (part.type === 'image' && part.source.kind === 'data') {
@@ -163,7 +162,7 @@ export function wholeItem(
       result: part.source.base64,
     } satisfies wire.ImageCall
   }
-  if (part.type === 'image' || part.type === 'file' || part.type === 'audio') lose(client, part.type)
+  if (part.type === 'image' || part.type === 'file' || part.type === 'audio') client.losses.lose(part.type)
   return undefined
 }
 
@@ -176,8 +175,4 @@ export function linkText(part: AssistantPart, { request }: ClientView): string |
 export function explanationOf(finish: Finish, hasRefusal: boolean): string | undefined {
   const isNeeded = finish.reason === 'content-filter' && !hasRefusal
   return !isNeeded || finish.explanation === '' ? undefined : finish.explanation
-}
-
-export function lose(client: ClientView, field: TypedField): void {
-  client.losses.lose(field)
 }

@@ -11,7 +11,7 @@ import type { ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
 import { unfold } from '../../../core/neutral/unfold.ts'
 import { clientFor, dataOf, decodeData, encodeParts, withoutExt } from './answer-testing.ts'
 import { encodeAnswer } from './encode-answer.ts'
-import { encodeStream } from './encode-stream.ts'
+import { ResponsesEncoder } from './encode-stream.ts'
 
 const events = (text: string): Record<string, unknown>[] => dataOf(text).map((data) => JSON.parse(data))
 const unfolded = (answer: ModelAnswer) => {
@@ -21,7 +21,7 @@ const unfolded = (answer: ModelAnswer) => {
 }
 
 const GOLDEN: StreamPart[] = [
-  { type: 'start', id: 'msg_up', model: 'up' },
+  { type: 'start' },
   { type: 'reasoning-start', id: 'a' },
   { type: 'reasoning-delta', id: 'a', text: 'T2', paragraph: 0 },
   { type: 'reasoning-end', id: 'a', carrier: { dialect: 'messages', kind: 'signature', value: 'SIG2' } },
@@ -262,7 +262,7 @@ describe('errors', () => {
   const error = new GatewayError('upstream_error', 'The upstream failed.')
 
   test('before the first event', () => {
-    expect(events(encodeStream(clientFor()).error(error, 'req_1'))).toEqual([
+    expect(events(new ResponsesEncoder(clientFor()).error(error))).toEqual([
       {
         type: 'error',
         sequence_number: 0,
@@ -276,10 +276,10 @@ describe('errors', () => {
   test('after it, with the finished items', () => {
     for (const count of GOLDEN.keys()) {
       if (count === 0) continue
-      const encoder = encodeStream(clientFor())
+      const encoder = new ResponsesEncoder(clientFor())
       for (const part of GOLDEN.slice(0, count)) encoder.part(part)
       const before = encoder.take()
-      const after = encoder.error(error, 'req_1')
+      const after = encoder.error(error)
       expect(events(after)).toHaveLength(1)
       const final = readResponsesStream(before + after)
       assertComplete(final)

@@ -2,7 +2,7 @@
 import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/codec.ts'
 import type { Fields } from '../../../core/json/value.ts'
-import type { Carrier, Finish, StreamPart } from '../../../core/neutral/types.ts'
+import type { Carrier, Finish, PartOf, StreamPart } from '../../../core/neutral/types.ts'
 import type * as wire from '../../wire.ts'
 import { EventWriter } from './answer-events.ts'
 import { isCut, writeFinish } from './answer-finish.ts'
@@ -11,13 +11,7 @@ import { callItem, explanationOf, linkText, messageItem, reasoningItem, wholeIte
 import { CallWriter, ContentWriter, type PartWriter, ReasoningWriter } from './encode-item-stream.ts'
 import { begun, Draft } from './item-draft.ts'
 
-type PartOf<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>
-
-export function encodeStream(client: ClientView): StreamEncoder {
-  return new ResponsesEncoder(client)
-}
-
-class ResponsesEncoder implements StreamEncoder {
+export class ResponsesEncoder implements StreamEncoder {
   readonly #client: ClientView
   readonly #writer = new EventWriter()
   readonly #parts = new Map<string, PartWriter>()
@@ -180,15 +174,15 @@ class ResponsesEncoder implements StreamEncoder {
     if (!draft.done && draft.open === 0) this.#output[draft.index] = draft.finish(this.#writer, cut)
   }
 
-  #finish({ finish, usage, tier }: PartOf<'finish'>): void {
+  #finish(part: PartOf<'finish'>): void {
+    const { finish } = part
     const response = this.#begin()
     for (const id of [...this.#parts.keys()]) this.#end(id, undefined)
     this.#explain(finish)
     this.#closeLast(isCut(finish))
     const ending = writeFinish(finish)
     const type = ending.status === 'incomplete' ? 'response.incomplete' : 'response.completed'
-    const tail = { ...(usage !== undefined && { usage }), ...(tier !== undefined && { tier }) }
-    this.#writer.event(type, { response: response.finished(ending, this.#output, tail) })
+    this.#writer.event(type, { response: response.finished(ending, this.#output, part) })
     this.#over = true
   }
 

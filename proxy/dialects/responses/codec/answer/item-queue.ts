@@ -2,9 +2,7 @@
  * Puts the parts of parallel items in sequence. Parts of the first unfinished item pass at once; parts of later items
  * wait until it is finished.
  */
-import type { StreamPart } from '../../../core/neutral/types.ts'
-
-type Emit = (part: StreamPart) => void
+import type { Emit, StreamPart } from '../../../core/neutral/types.ts'
 
 /** Receives the parts of one item. */
 export class Sink {

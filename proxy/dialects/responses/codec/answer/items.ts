@@ -3,8 +3,7 @@
  * send a new one with each event. Ids distinguish items with the same index, and find the item of an event whose index is
  * missing or wrong.
  */
-import { type Fields, isRecord } from '../../../core/json/value.ts'
-import { textOf } from './decode-item.ts'
+import { type Fields, isRecord, isText, textOf } from '../../../core/json/value.ts'
 import type { ItemDecoder } from './decode-item-stream.ts'
 
 export class Items {
@@ -40,7 +39,7 @@ export class Items {
     if (exact !== undefined) return exact
     const here = this.#get(placeKey, type, index, item.id)
     if (here !== undefined) {
-      const differ = isId(item.id) && isId(here.id)
+      const differ = isText(item.id) && isText(here.id)
       return differ || here.done ? undefined : here
     }
     const named = this.#get(idKey, type, index, item.id)
@@ -87,7 +86,7 @@ export class Items {
     const hasIndex = typeof index === 'number'
     const named = this.#get(idKey, type, index, id)
     if (named !== undefined && !(hasIndex && named.index !== undefined && named.done)) return named
-    if (hasIndex && isId(id)) return undefined
+    if (hasIndex && isText(id)) return undefined
     const fits = (item: ItemDecoder) =>
       item.type === type && !item.done && !(hasIndex && item.index !== undefined)
     return this.all.findLast(fits)
@@ -100,7 +99,7 @@ export class Items {
 }
 
 function exactKey(type: string, index: unknown, id: unknown): string | undefined {
-  return typeof index === 'number' && isId(id) ? JSON.stringify([type, index, id]) : undefined
+  return typeof index === 'number' && isText(id) ? JSON.stringify([type, index, id]) : undefined
 }
 
 function placeKey(type: string, index: unknown, _id: unknown): string | undefined {
@@ -108,15 +107,11 @@ function placeKey(type: string, index: unknown, _id: unknown): string | undefine
 }
 
 function idKey(type: string, _index: unknown, id: unknown): string | undefined {
-  return isId(id) ? JSON.stringify([type, id]) : undefined
-}
-
-function isId(id: unknown): id is string {
-  return typeof id === 'string' && id !== ''
+  return isText(id) ? JSON.stringify([type, id]) : undefined
 }
 
 function callIdOf(item: unknown): string | undefined {
-  return isRecord(item) && isId(item.call_id) ? item.call_id : undefined
+  return isRecord(item) && isText(item.call_id) ? item.call_id : undefined
 }
 
 /** False for calls with different ids. */

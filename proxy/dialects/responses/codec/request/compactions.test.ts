@@ -4,7 +4,7 @@ import { createEnvelopes } from '../../../core/hub/envelope.ts'
 import type { Envelopes } from '../../../core/neutral/types.ts'
 import { DIALECTS } from '../../../index.ts'
 import { parseRequest } from '../../request.ts'
-import { decodeCompaction, decodeRequest } from './decode-request.ts'
+import { decodeRequest } from './decode-request.ts'
 import { encode } from './testing.ts'
 
 const ring = ephemeralKeyRing()
@@ -103,6 +103,6 @@ describe('a trigger', () => {
   it.each([{ input: 'Hi' }, { input: [USER] }])('is absent: %j', (fields) => {
     expect(parse(fields).compacts).toBeUndefined()
     expect(decode(fields)).not.toHaveProperty('compact')
-    expect(decodeCompaction(parse(fields), ours)).toMatchObject({ compact: true })
+    expect(decodeRequest({ ...parse(fields), compacts: true }, ours)).toMatchObject({ compact: true })
   })
 })

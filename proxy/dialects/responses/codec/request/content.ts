@@ -8,7 +8,6 @@ import type {
   Annotation,
   AudioPart,
   CacheMark,
-  Extended,
   FilePart,
   HostedPart,
   ImagePart,
@@ -18,11 +17,11 @@ import type {
   TextPart,
   UserPart,
 } from '../../../core/neutral/types.ts'
-import { cacheBreakpoint, fileName, lifetimeOf } from '../../../openai/fields.ts'
+import type { Writer } from '../../../core/writer.ts'
+import { cacheMark, fileName } from '../../../openai/fields.ts'
 import type * as wire from '../../wire.ts'
 import { readAnnotation } from '../answer/item-annotations.ts'
 import * as schema from './schema.ts'
-import { type Target, unsupported } from './target.ts'
 
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart | HostedPart
 
@@ -166,29 +165,29 @@ function readCache(item: Fields): { cache?: CacheMark } {
 // --- Writing ----------------------------------------------------------------------------------------------------------
 
 /** Leaves out parts that only another dialect has. */
-export function writeParts(parts: readonly UserPart[], target: Target): (wire.InputPart | Fields)[] {
+export function writeParts(parts: readonly UserPart[], writer: Writer): (wire.InputPart | Fields)[] {
   return parts.flatMap((part) =>
-    part.type === 'hosted' ? writeHosted(part, target) : writePart(part, target),
+    part.type === 'hosted' ? writeHosted(part, writer) : writePart(part, writer),
   )
 }
 
-export function writeHosted(part: HostedPart, target: Target): Fields[] {
+export function writeHosted(part: HostedPart, writer: Writer): Fields[] {
   if (part.dialect === 'responses') return [part.item]
-  target.lose('hosted', part)
+  writer.lose('hosted', part)
   return []
 }
 
-function writePart(part: Exclude<UserPart, HostedPart>, target: Target): wire.InputPart {
+function writePart(part: Exclude<UserPart, HostedPart>, writer: Writer): wire.InputPart {
   switch (part.type) {
     case 'text':
-      return { type: 'input_text', text: part.text, ...writeCache(part, target) }
+      return { type: 'input_text', text: part.text, prompt_cache_breakpoint: cacheMark(part, writer) }
     case 'image':
       return {
         type: 'input_image',
         image_url: dataOf(part.source) ?? urlOf(part.source),
-        file_id: fileId('image', part, target),
+        file_id: fileId('image', part, writer),
         detail: part.detail ?? 'auto',
-        ...writeCache(part, target),
+        prompt_cache_breakpoint: cacheMark(part, writer),
       }
     case 'file':
       return {
@@ -196,11 +195,11 @@ function writePart(part: Exclude<UserPart, HostedPart>, target: Target): wire.In
         filename: part.name ?? ('mediaType' in part.source ? fileName(part.source.mediaType) : undefined),
         file_data: dataOf(part.source),
         file_url: urlOf(part.source),
-        file_id: fileId('file', part, target),
-        ...writeCache(part, target),
+        file_id: fileId('file', part, writer),
+        prompt_cache_breakpoint: cacheMark(part, writer),
       }
     case 'audio':
-      throw unsupported(target, 'audio', 'is not supported by this model', part)
+      throw writer.refuse('audio', 'is not supported by this model', part)
   }
 }
 
@@ -213,21 +212,9 @@ function urlOf(source: Media): string | undefined {
 }
 
 /** Throws GatewayError unsupported_parameter for a file that another vendor stores. */
-function fileId(field: 'image' | 'file', part: ImagePart | FilePart, target: Target): string | undefined {
+function fileId(field: 'image' | 'file', part: ImagePart | FilePart, writer: Writer): string | undefined {
   const { source } = part
   if (source.kind !== 'id') return undefined
   if (source.vendor === 'openai') return source.id
-  throw unsupported(target, field, 'names a file that the vendor of this model does not store', part)
-}
-
-function writeCache(owner: Extended & { cache?: CacheMark }, target: Target): wire.CacheBreakpoint {
-  const { cache } = owner
-  if (cache === undefined) return {}
-  if (!target.features.cacheMarks) {
-    target.lose('cacheMark', owner)
-    return {}
-  }
-  if (cache.ttl !== undefined && lifetimeOf(cache.ttl) !== cache.ttl)
-    target.addLoss(`${target.name('cacheMark', owner)}.ttl`)
-  return cacheBreakpoint(cache)
+  throw writer.refuse(field, 'names a file that the vendor of this model does not store', part)
 }

@@ -33,8 +33,6 @@ export interface DecodedInput {
   turns: Turn[]
   /** Tools that items contain. */
   tools: Tool[]
-  /** True if the last item requests a compaction. */
-  compact: boolean
 }
 
 /** Throws GatewayError naming the field of a malformed item. */
@@ -43,14 +41,12 @@ export function readInput(items: readonly unknown[], envelopes: Envelopes): Deco
   items.forEach((item, i) => {
     reader.read(item, i, i === items.length - 1)
   })
-  const { turns, tools, compact } = reader
-  return { turns, tools, compact }
+  return reader
 }
 
-class InputReader {
+class InputReader implements DecodedInput {
   readonly turns: Turn[] = []
   readonly tools: Tool[] = []
-  compact = false
   readonly #envelopes: Envelopes
 
   constructor(envelopes: Envelopes) {
@@ -91,7 +87,6 @@ class InputReader {
       case 'compaction_trigger':
         if (!isLast)
           throw refusal(path, 'must be the last item: it requests a compaction of all items before it')
-        this.compact = true
         break
       default:
         this.#assistant().parts.push(hosted(item, path))
@@ -121,7 +116,6 @@ class InputReader {
         this.turns.push({
           role: 'system',
           placement: 'message',
-          ...(role === 'developer' && { developer: true }),
           parts: readContent(item.content, place, isText),
           ...kept,
         })
@@ -203,12 +197,11 @@ function named(
 }
 
 function readResult(item: Fields, path: string): ToolResult {
-  const { call_id: callId, name } = schema.check(schema.callOutput, item, path)
+  const { call_id: callId } = schema.check(schema.callOutput, item, path)
   const place = { path: `${path}.output`, at: `${AT}.output` }
   const result: ToolResult = {
     callId,
     kind: item.type === 'custom_tool_call_output' ? 'custom' : 'function',
-    ...(name && { name }),
     parts: readContent(item.output, place, isResultPart),
   }
   return { ...result, ...keep(HERE, item, ['type', 'call_id', 'name', 'namespace', 'output', ...IDENTITY]) }

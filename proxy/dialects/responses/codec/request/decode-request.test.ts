@@ -64,7 +64,7 @@ describe('turns', () => {
       { role: 'user', content: 'next' },
     ]
     expect(turns(input)).toEqual([
-      { role: 'system', placement: 'message', developer: true, parts: [{ type: 'text', text: 'D' }] },
+      { role: 'system', placement: 'message', parts: [{ type: 'text', text: 'D' }] },
       {
         role: 'assistant',
         parts: [

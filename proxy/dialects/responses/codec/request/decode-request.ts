@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import { bodyOf } from '../../../core/json/body.ts'
 import { isOutputLimit, OUTPUT_RULE, readOptional } from '../../../core/json/fields.ts'
+import { present } from '../../../core/json/present.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import { keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, Names, Reasoning, Tool, Turn } from '../../../core/neutral/types.ts'
@@ -55,20 +56,10 @@ const ANSWER_ONLY = [
 
 /** Throws GatewayError invalid_request naming the field. */
 export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): ModelRequest {
-  return decode(parsed, envelopes, false)
-}
-
-/** The same for the compact endpoint, whatever the last item is. */
-export function decodeCompaction(parsed: ParsedRequest, envelopes: Envelopes): ModelRequest {
-  return decode(parsed, envelopes, true)
-}
-
-function decode(parsed: ParsedRequest, envelopes: Envelopes, compacts: boolean): ModelRequest {
-  const { head } = parsed
+  const { head, compacts: compact } = parsed
   const value = bodyOf(parsed)
   const scalars = schema.check(schema.scalars, value, '')
-  const { turns, tools: more, ...read } = readConversation(value.input, scalars.instructions, envelopes)
-  const compact = compacts || read.compact
+  const { turns, tools: more } = readConversation(value.input, scalars.instructions, envelopes)
   const tools = readTools(value.tools, 'tools')
   const text = readText(value.text)
   const chosen = readToolChoice(value.tool_choice)
@@ -84,21 +75,23 @@ function decode(parsed: ParsedRequest, envelopes: Envelopes, compacts: boolean):
     stream: head.stream,
     turns,
     tools: [...tools, ...newTools(more, tools)],
-    ...(chosen.choice && { toolChoice: chosen.choice }),
-    ...present('parallelToolCalls', scalars.parallel_tool_calls),
-    ...present('maxOutputTokens', maxOutputTokens),
-    ...present('temperature', scalars.temperature),
-    ...present('topP', scalars.top_p),
-    ...((top > 0 || includes.includes(LOGPROBS)) && { logprobs: { top } }),
-    ...(text.format && { format: text.format }),
-    ...(text.verbosity !== undefined && { verbosity: text.verbosity }),
-    ...(reasoning && { reasoning }),
-    ...present('user', user),
-    ...present('metadata', scalars.metadata),
-    ...present('cacheKey', scalars.prompt_cache_key),
-    ...(typeof tier === 'string' && tier !== '' && { tier }),
-    ...present('store', scalars.store),
-    ...(compact && { compact }),
+    ...present({
+      toolChoice: chosen.choice,
+      parallelToolCalls: scalars.parallel_tool_calls ?? undefined,
+      maxOutputTokens,
+      temperature: scalars.temperature ?? undefined,
+      topP: scalars.top_p ?? undefined,
+      logprobs: top > 0 || includes.includes(LOGPROBS) ? { top } : undefined,
+      format: text.format,
+      verbosity: text.verbosity,
+      reasoning,
+      user: user ?? undefined,
+      metadata: scalars.metadata ?? undefined,
+      cacheKey: scalars.prompt_cache_key ?? undefined,
+      tier: typeof tier === 'string' && tier !== '' ? tier : undefined,
+      store: scalars.store ?? undefined,
+      compact,
+    }),
     ...namesOf(scalars, reasoning),
   }
   const typed = [
@@ -148,11 +141,11 @@ function readConversation(
     : []
   if (typeof input === 'string') {
     const user: Turn = { role: 'user', parts: [{ type: 'text', text: input }] }
-    return { turns: [...top, user], tools: [], compact: false }
+    return { turns: [...top, user], tools: [] }
   }
-  if (!Array.isArray(input)) return { turns: top, tools: [], compact: false }
-  const read = readInput(input, envelopes)
-  return { ...read, turns: [...top, ...read.turns] }
+  if (!Array.isArray(input)) return { turns: top, tools: [] }
+  const { turns, tools } = readInput(input, envelopes)
+  return { turns: [...top, ...turns], tools }
 }
 
 /** The tools of `more` that are not in `tools`. */
@@ -165,11 +158,4 @@ function fullName(tool: Tool): string {
   if (tool.type === 'web-search') return tool.type
   if (tool.type === 'hosted') return JSON.stringify(tool.tool)
   return JSON.stringify([tool.namespace, tool.name, tool.type === 'function' && tool.search])
-}
-
-function present<K extends string, V>(key: K, value: V | null | undefined): Partial<Record<K, V>> {
-  if (value === undefined || value === null) return {}
-  const field: Partial<Record<K, V>> = {}
-  field[key] = value
-  return field
 }

@@ -12,9 +12,9 @@ import type {
   Turn,
   UserPart,
 } from '../../../core/neutral/types.ts'
+import type { Writer } from '../../../core/writer.ts'
 import type * as wire from '../../wire.ts'
 import { writeHosted, writeParts } from './content.ts'
-import type { Target } from './target.ts'
 
 /** Fields: an item of a hosted tool. */
 type Item = wire.InputItem | Fields
@@ -24,30 +24,30 @@ interface WrittenInput {
   instructions?: string
 }
 
-export function writeInput(turns: readonly Turn[], target: Target): WrittenInput {
+export function writeInput(turns: readonly Turn[], writer: Writer): WrittenInput {
   const kinds = callKinds(turns)
   const instructions: string[] = []
   const items: Item[] = []
   for (const turn of turns) {
-    if (turn.role === 'system' && isInstruction(turn, target)) instructions.push(...textsOf(turn, target))
-    else for (const item of writeTurn(turn, kinds, target)) items.push(item)
+    if (turn.role === 'system' && isInstruction(turn, writer)) instructions.push(...textsOf(turn, writer))
+    else for (const item of writeTurn(turn, kinds, writer)) items.push(item)
   }
   return { items, ...(instructions.length > 0 && { instructions: instructions.join('\n\n') }) }
 }
 
 type CallKinds = ReadonlyMap<string, ToolCallPart['kind']>
 
-function writeTurn(turn: Turn, kinds: CallKinds, target: Target): Item[] {
+function writeTurn(turn: Turn, kinds: CallKinds, writer: Writer): Item[] {
   switch (turn.role) {
     case 'system':
-      return message(systemRole(target), writeParts(turn.parts, target))
+      return message(systemRole(writer), writeParts(turn.parts, writer))
     case 'user':
-      return message('user', writeParts(turn.parts, target))
+      return message('user', writeParts(turn.parts, writer))
     case 'assistant':
-      return writeAssistant(turn, target)
+      return writeAssistant(turn, writer)
     case 'tool':
       return turn.results.map((result) =>
-        writeResult(result, result.kind ?? kinds.get(result.callId) ?? 'function', target),
+        writeResult(result, result.kind ?? kinds.get(result.callId) ?? 'function', writer),
       )
   }
 }
@@ -62,20 +62,20 @@ function callKinds(turns: readonly Turn[]): CallKinds {
 }
 
 /** False for a text with cache marks, because `instructions` has no parts to carry them. */
-function isInstruction({ placement, parts }: SystemTurn, target: Target): boolean {
+function isInstruction({ placement, parts }: SystemTurn, writer: Writer): boolean {
   if (placement !== 'top') return false
-  return target.features.cacheMarks !== true || !parts.some((part) => part.type === 'text' && part.cache)
+  return writer.features.cacheMarks !== true || !parts.some((part) => part.type === 'text' && part.cache)
 }
 
-function textsOf({ parts }: SystemTurn, target: Target): string[] {
+function textsOf({ parts }: SystemTurn, writer: Writer): string[] {
   return parts.flatMap((part) => {
-    if (part.type === 'hosted') target.lose('hosted', part)
-    else if (part.cache !== undefined) target.lose('cacheMark', part)
+    if (part.type === 'hosted') writer.lose('hosted', part)
+    else if (part.cache !== undefined) writer.lose('cacheMark', part)
     return part.type === 'text' ? [part.text] : []
   })
 }
 
-function systemRole({ features }: Target): 'developer' | 'system' {
+function systemRole({ features }: Writer): 'developer' | 'system' {
   return features.developerRole === true ? 'developer' : 'system'
 }
 
@@ -84,16 +84,16 @@ function message(role: wire.Message['role'], content: wire.Message['content']): 
 }
 
 /** Only user messages can contain media, so media that the model made become one. */
-function writeAssistant({ parts }: AssistantTurn, target: Target): Item[] {
+function writeAssistant({ parts }: AssistantTurn, writer: Writer): Item[] {
   const media: UserPart[] = []
   const items: Item[] = []
   const lastOutput = parts.findLastIndex(isOutput)
   parts.forEach((part, i) => {
     if (part.type === 'image' || part.type === 'file' || part.type === 'audio') media.push(part)
-    else if (part.type === 'reasoning') items.push(...writeReasoningPart(part, i < lastOutput, target))
-    else items.push(...writeOther(part, target))
+    else if (part.type === 'reasoning') items.push(...writeReasoningPart(part, i < lastOutput, writer))
+    else items.push(...writeOther(part, writer))
   })
-  return [...items, ...message('user', writeParts(media, target))]
+  return [...items, ...message('user', writeParts(media, writer))]
 }
 
 /** True for a part that becomes output; an empty text has no item. */
@@ -104,49 +104,49 @@ function isOutput(part: AssistantPart): boolean {
 
 type OtherPart = Exclude<AssistantPart, { type: 'image' | 'file' | 'audio' | 'reasoning' }>
 
-function writeOther(part: OtherPart, target: Target): Item[] {
+function writeOther(part: OtherPart, writer: Writer): Item[] {
   switch (part.type) {
     case 'text':
-      loseMarks(part, target)
+      loseMarks(part, writer)
       return message('assistant', part.text)
     case 'refusal':
       return message('assistant', [{ type: 'refusal', refusal: part.text } satisfies wire.Refusal])
     case 'tool-call':
-      if (part.carrier !== undefined) target.lose('callState', part)
+      if (part.carrier !== undefined) writer.lose('callState', part)
       return [writeCall(part)]
     case 'hosted':
-      return writeHosted(part, target)
+      return writeHosted(part, writer)
   }
 }
 
-function loseMarks(part: TextPart, target: Target): void {
-  if (part.annotations?.length) target.lose('annotations', part)
-  if (part.logprobs?.length) target.lose('text.logprobs', part)
-  if (part.cache !== undefined) target.lose('cacheMark', part)
+function loseMarks(part: TextPart, writer: Writer): void {
+  if (part.annotations?.length) writer.lose('annotations', part)
+  if (part.logprobs?.length) writer.lose('text.logprobs', part)
+  if (part.cache !== undefined) writer.lose('cacheMark', part)
 }
 
 /** Sends reasoning back only to the vendor that encrypted it and only with the output after it: alone it is refused. */
-function writeReasoningPart(part: ReasoningPart, hasResult: boolean, target: Target): Item[] {
-  const thinks = target.features.reasoning !== 'None'
+function writeReasoningPart(part: ReasoningPart, hasResult: boolean, writer: Writer): Item[] {
+  const thinks = writer.features.reasoning !== 'None'
   if (part.carrier?.kind === 'encrypted' && hasResult && thinks) return [writeReasoningItem(part)]
   const hasText = part.texts.some((text) => text !== '')
-  if (hasText) target.lose('reasoning', part)
-  if (part.carrier !== undefined || part.lostCarrier === true) target.lose('reasoning.state', part)
+  if (hasText) writer.lose('reasoning', part)
+  if (part.carrier !== undefined || part.lostCarrier === true) writer.lose('reasoning.state', part)
   return []
 }
 
 function writeResult(
   result: ToolResult,
   kind: ToolCallPart['kind'],
-  target: Target,
+  writer: Writer,
 ): wire.FunctionCallOutput | wire.CustomCallOutput {
   const { callId, cache, names } = result
-  const parts = markError(result, target)
+  const parts = markError(result, writer)
   const last = parts.at(-1)
   const marked = cache === undefined || last === undefined || last.type === 'hosted'
   const withMark = marked ? parts : [...parts.slice(0, -1), { ...last, cache, ...(names && { names }) }]
-  if (marked && cache !== undefined) target.lose('cacheMark', result)
-  const output = plainOutput(writeParts(withMark, target))
+  if (marked && cache !== undefined) writer.lose('cacheMark', result)
+  const output = plainOutput(writeParts(withMark, writer))
   return kind === 'custom'
     ? { type: 'custom_tool_call_output', call_id: callId, output }
     : { type: 'function_call_output', call_id: callId, output }
@@ -163,9 +163,9 @@ function plainOutput(list: (wire.InputPart | Fields)[]): wire.CallOutput {
 const ERROR_MARK = 'Error: '
 
 /** Responses has no field for a failed tool, so the text reports it. */
-function markError({ parts, isError }: ToolResult, target: Target): ToolResult['parts'] {
+function markError({ parts, isError }: ToolResult, writer: Writer): ToolResult['parts'] {
   if (isError !== true) return parts
-  target.lose('results.isError')
+  writer.lose('results.isError')
   const [first, ...others] = parts
   if (first?.type !== 'text') return [{ type: 'text', text: ERROR_MARK.trim() }, ...parts]
   return first.text.startsWith(ERROR_MARK) ? parts : [{ ...first, text: ERROR_MARK + first.text }, ...others]

@@ -3,9 +3,9 @@
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { isClosedSchema } from '../../../core/neutral/closed-schema.ts'
 import type { ModelRequest, OutputFormat } from '../../../core/neutral/types.ts'
+import type { Writer } from '../../../core/writer.ts'
 import type * as wire from '../../wire.ts'
 import * as schema from './schema.ts'
-import type { Target } from './target.ts'
 
 interface TextSettings {
   format?: OutputFormat
@@ -51,17 +51,17 @@ function readFormat(format: Fields): OutputFormat | undefined {
 /** Undefined if it would be empty. */
 export function writeText(
   { format, verbosity }: ModelRequest,
-  target: Target,
+  writer: Writer,
 ): wire.TextSettings | undefined {
   if (format === undefined && verbosity === undefined) return undefined
-  return { format: format && writeFormat(format, target), verbosity: verbosity || undefined }
+  return { format: format && writeFormat(format, writer), verbosity: verbosity || undefined }
 }
 
-function writeFormat(format: OutputFormat, target: Target): wire.TextSettings['format'] {
+function writeFormat(format: OutputFormat, writer: Writer): wire.TextSettings['format'] {
   if (format.type === 'json') return { type: 'json_object' }
   const { name = DEFAULT_NAME, description, schema: json } = format
-  if (!target.features.structuredOutput) {
-    target.lose('format')
+  if (!writer.features.structuredOutput) {
+    writer.lose('format')
     return { type: 'json_object' }
   }
   // Responses enforces only strict schemas, and refuses open ones as strict.
@@ -70,7 +70,7 @@ function writeFormat(format: OutputFormat, target: Target): wire.TextSettings['f
 }
 
 /** The instruction for upstreams that cannot enforce a schema; undefined if none is needed. */
-export function formatInstruction({ format }: ModelRequest, target: Target): string | undefined {
-  if (format?.type !== 'schema' || target.features.structuredOutput) return undefined
+export function formatInstruction({ format }: ModelRequest, writer: Writer): string | undefined {
+  if (format?.type !== 'schema' || writer.features.structuredOutput) return undefined
   return `Reply with JSON alone that is valid against this JSON Schema:\n${JSON.stringify(format.schema)}`
 }

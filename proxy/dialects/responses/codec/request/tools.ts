@@ -1,7 +1,7 @@
 /** Tools and the tool choice, both ways. */
 
 import { refusal } from '../../../core/json/fields.ts'
-import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord, listOf } from '../../../core/json/value.ts'
 import { keep } from '../../../core/neutral/keep.ts'
 import type {
   CustomTool,
@@ -12,9 +12,9 @@ import type {
   ToolChoice,
   WebSearchTool,
 } from '../../../core/neutral/types.ts'
+import type { Writer } from '../../../core/writer.ts'
 import type * as wire from '../../wire.ts'
 import * as schema from './schema.ts'
-import type { Target } from './target.ts'
 
 const AT = 'tools'
 /** The name of the search for tools as a function. */
@@ -106,16 +106,17 @@ function readNamespace(value: Fields, path: string): Tool[] {
   if (!isPlain || tools.length === 0) {
     return [hosted('namespace', value, path)]
   }
-  const list: unknown[] = Array.isArray(value.tools) ? value.tools : []
-  return list.filter(isRecord).map((original, i) => {
-    const at = `${path}.tools[${i}]`
-    const tool =
-      original.type === 'custom' ? readCustom(original, at, name) : readFunction(original, at, name)
-    if (i > 0) return tool
-    // The first tool also carries the fields of the namespace, so that they are reported as losses.
-    const own = Object.entries(tool.ext?.fields ?? {}).map(([key, field]) => [`tools.${key}`, field])
-    return { ...tool, ...keep(placeOf(path), value, ['type', 'name', 'tools'], Object.fromEntries(own)) }
-  })
+  return listOf(value.tools)
+    .filter(isRecord)
+    .map((original, i) => {
+      const at = `${path}.tools[${i}]`
+      const tool =
+        original.type === 'custom' ? readCustom(original, at, name) : readFunction(original, at, name)
+      if (i > 0) return tool
+      // The first tool also carries the fields of the namespace, so that they are reported as losses.
+      const own = Object.entries(tool.ext?.fields ?? {}).map(([key, field]) => [`tools.${key}`, field])
+      return { ...tool, ...keep(placeOf(path), value, ['type', 'name', 'tools'], Object.fromEntries(own)) }
+    })
 }
 
 function readSearch(value: Fields, path: string): FunctionTool {
@@ -173,7 +174,7 @@ export function readToolChoice(value: unknown): { choice?: ToolChoice; more: boo
 // --- Writing ----------------------------------------------------------------------------------------------------------
 
 /** Groups adjacent tools of the same namespace. Fields: a tool that only this dialect has. */
-export function writeTools(tools: readonly Tool[], target: Target): (wire.Tool | Fields)[] {
+export function writeTools(tools: readonly Tool[], writer: Writer): (wire.Tool | Fields)[] {
   const list: (wire.Tool | Fields)[] = []
   let group: wire.NamespaceTool | undefined
   for (const tool of tools) {
@@ -182,10 +183,10 @@ export function writeTools(tools: readonly Tool[], target: Target): (wire.Tool |
         group = { type: 'namespace', description: '', name: tool.namespace, tools: [] }
         list.push(group)
       }
-      group.tools.push(writeOwn(tool, target))
+      group.tools.push(writeOwn(tool, writer))
       continue
     }
-    const written = writeTool(tool, target)
+    const written = writeTool(tool, writer)
     if (written === undefined) continue
     group = undefined
     list.push(written)
@@ -193,27 +194,27 @@ export function writeTools(tools: readonly Tool[], target: Target): (wire.Tool |
   return list
 }
 
-function writeTool(tool: Tool, target: Target): wire.Tool | Fields | undefined {
+function writeTool(tool: Tool, writer: Writer): wire.Tool | Fields | undefined {
   if (tool.type === 'web-search') return writeWebSearch(tool)
   if (tool.type !== 'hosted')
-    return tool.type === 'function' && tool.search ? writeSearch(tool) : writeOwn(tool, target)
+    return tool.type === 'function' && tool.search ? writeSearch(tool) : writeOwn(tool, writer)
   if (tool.dialect === 'responses') return tool.tool
-  target.lose('tools', tool)
+  writer.lose('tools', tool)
   return undefined
 }
 
 /** Writes a tool that the client runs. */
-function writeOwn(tool: FunctionTool | CustomTool, target: Target): wire.FunctionTool | wire.CustomTool {
-  if (tool.cache !== undefined) target.lose('cacheMark', tool)
-  return tool.type === 'custom' ? writeCustom(tool) : writeFunction(tool, target)
+function writeOwn(tool: FunctionTool | CustomTool, writer: Writer): wire.FunctionTool | wire.CustomTool {
+  if (tool.cache !== undefined) writer.lose('cacheMark', tool)
+  return tool.type === 'custom' ? writeCustom(tool) : writeFunction(tool, writer)
 }
 
-function writeFunction(tool: FunctionTool, target: Target): wire.FunctionTool {
+function writeFunction(tool: FunctionTool, writer: Writer): wire.FunctionTool {
   const { name, description, strict } = tool
   // Responses enforces the schema if strict is absent; the other dialects do not.
   const parameters = tool.parameters ?? { type: 'object', properties: {} }
-  const isOpen = strict === true && target.features.structuredOutput === false
-  if (isOpen) target.lose('tools.strict', tool)
+  const isOpen = strict === true && writer.features.structuredOutput === false
+  if (isOpen) writer.lose('tools.strict', tool)
   return { type: 'function', name, description, parameters, strict: strict === true && !isOpen }
 }
 
@@ -234,10 +235,10 @@ function writeWebSearch({ allowedDomains, userLocation }: WebSearchTool): wire.W
 }
 
 /** Fields: a choice that only this dialect has. */
-export function writeToolChoice(choice: ToolChoice, target: Target): wire.ToolChoice | Fields | undefined {
+export function writeToolChoice(choice: ToolChoice, writer: Writer): wire.ToolChoice | Fields | undefined {
   if (choice.type !== 'hosted') return writeChoice(choice)
   if (choice.dialect === 'responses') return choice.choice
-  target.lose('toolChoice')
+  writer.lose('toolChoice')
   return undefined
 }
 
