@@ -1,4 +1,5 @@
 /** Connects the codecs as the pipeline does, without a server, a clock or random values. */
+import { typeOf } from '../../../contract/channel-types.ts'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { type Features, featuresOf } from '../../../contract/profiles.ts'
 import type { ClientView, StreamDecoder, StreamEncoder } from '../../../proxy/dialects/core/codec.ts'
@@ -27,8 +28,6 @@ export const PAIRS = NAMES.flatMap((client) =>
   NAMES.filter((upstream) => upstream !== client).map((upstream) => [client, upstream] as const),
 )
 
-const CHANNEL_TYPE = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
-
 export function dialectOf(name: DialectName): Dialect {
   return DIALECTS[name]
 }
@@ -45,12 +44,12 @@ export const envelopes: Envelopes = {
 
 /** An upstream with all features of its dialect. */
 export function allFeatures(upstream: DialectName, overrides: Partial<Features> = {}): Features {
-  return featuresOf(CHANNEL_TYPE[upstream], 'generic', {
+  return featuresOf(typeOf(upstream), 'generic', {
     maxCompletionTokens: true,
     sampling: true,
     reasoningHistory: 'All',
     structuredOutput: true,
-    customTools: upstream !== 'messages',
+    customTools: dialectOf(upstream).conversation?.tools.customTools === true,
     webSearch: true,
     systemTurns: true,
     prefill: true,
