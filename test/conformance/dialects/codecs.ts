@@ -1,6 +1,6 @@
 /** Connects the codecs as the pipeline does, without a server, a clock or random values. */
 import { typeOf } from '../../../contract/channel-types.ts'
-import type { DialectName } from '../../../contract/endpoints.ts'
+import type { ApiName } from '../../../contract/endpoints.ts'
 import { type Features, featuresOf } from '../../../contract/profiles.ts'
 import type { ClientView, StreamDecoder, StreamEncoder } from '../../../proxy/dialects/core/codec.ts'
 import type { Dialect } from '../../../proxy/dialects/core/dialect.ts'
@@ -21,7 +21,9 @@ import { noLosses, type SourcedRequest } from '../../../proxy/dialects/testing.t
 import type { UpstreamFailure } from '../../../proxy/errors.ts'
 import { specEvents } from './sse.ts'
 
-export const NAMES = ['chat', 'responses', 'messages'] as const satisfies DialectName[]
+/** The dialects with rows and fixtures in the tables of the tests. */
+export const NAMES = ['chat', 'responses', 'messages'] as const satisfies ApiName[]
+export type DialectName = (typeof NAMES)[number]
 
 /** Every ordered pair of different dialects: client, upstream. */
 export const PAIRS = NAMES.flatMap((client) =>
