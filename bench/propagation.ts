@@ -22,7 +22,8 @@ const CHANGES = Number(process.argv[2] ?? 60)
 const SCALE_KEYS = Number(process.env.SCALE_KEYS ?? 0)
 const ACCOUNTS_PER_KEY = 1 / 100
 const CREATE_AT_ONCE = 32
-const FILL_MS = 600_000
+/** To create the keys and write their statuses, 200 a second. */
+const FILL_MS = 120_000 + SCALE_KEYS * 10
 const QUIET_LOOKS = 6
 const HAND_OVERS = 5
 /** How long a started controller may take to know everything. */

@@ -11,7 +11,7 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs'
-import { isBuiltin } from 'node:module'
+import { isBuiltin, stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, matchesGlob, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -42,12 +42,12 @@ const context = globSync('**', { cwd: ROOT, exclude: (name) => FOREIGN.includes(
   .filter((file) => statSync(join(ROOT, file)).isFile())
   .filter((file) => !isIgnored(file))
 
-/** The files of the checkout and the packages that a file needs, directly or not. */
+/** The files of the checkout and the packages that a file needs at run time, directly or not. */
 function needs(entry: string): { files: Set<string>; packages: Set<string> } {
   const files = new Set([entry])
   const packages = new Set<string>()
   for (const file of files)
-    for (const { specifier } of importsOf(readFileSync(join(ROOT, file), 'utf8'))) {
+    for (const { specifier } of importsOf(stripTypeScriptTypes(readFileSync(join(ROOT, file), 'utf8')))) {
       if (specifier.startsWith('.')) files.add(relative(ROOT, resolve(ROOT, dirname(file), specifier)))
       else if (!isBuiltin(specifier))
         packages.add(
