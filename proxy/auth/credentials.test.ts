@@ -40,8 +40,8 @@ describe('one header', () => {
   })
 })
 
-test.each(Object.entries(CHANNEL_TYPE_FACTS))('a client of %s sends its key as the vendor expects it', (_type, facts) => {
-  const header = credentialHeader({ ...facts.auth, secret: 'k-1' })
+test.each(Object.entries(CHANNEL_TYPE_FACTS))('a key is read where %s upstreams expect it', (_, { auth }) => {
+  const header = credentialHeader({ ...auth, secret: 'k-1' })
   expect(presentedKey(Object.entries(header).flat())).toEqual(K)
 })
 
