@@ -1,10 +1,9 @@
 /** The scenarios: the client's dialect, the answers of the fake upstream, and the number of concurrent clients. */
-import type { DialectName } from '../contract/endpoints.ts'
 
 export interface Scenario {
   name: string
   /** The client's dialect. If it differs from the upstream's, the gateway converts. */
-  client: DialectName
+  client: 'chat' | 'messages' | 'responses'
   /** First path segment of the upstream's URL, and the model's name after `bench-`. */
   answer: 'json' | 'full' | 'paced' | 'blocks'
   clients: number

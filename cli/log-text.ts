@@ -1,6 +1,6 @@
 /** Log lines as text for a terminal: time, level, message. Elsewhere the same lines are JSON. */
 import { z } from 'zod'
-import { ENDPOINTS } from '../contract/endpoints.ts'
+import { ENDPOINTS, pathTemplate } from '../contract/endpoints.ts'
 import { jsonOf } from '../contract/text.ts'
 import { totalInput } from '../contract/usage.ts'
 import { type Entry, entrySchema, reasonOf } from './log-row.ts'
@@ -49,7 +49,7 @@ function requestText(entry: Entry): string {
 
 function pathOf(endpoint: string): string {
   const facts = Object.entries(ENDPOINTS).find(([name]) => name === endpoint)?.[1]
-  return facts === undefined ? (OTHERS[endpoint] ?? endpoint) : `POST ${facts.path}`
+  return facts === undefined ? (OTHERS[endpoint] ?? endpoint) : `POST ${pathTemplate(facts.path)}`
 }
 
 function messageText({ msg, ...fields }: Record<string, unknown>): string {

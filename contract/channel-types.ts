@@ -46,11 +46,28 @@ export const CHANNEL_TYPE_FACTS: Readonly<Record<ChannelType, ChannelTypeFacts>>
   images: { api: 'images', auth: { scheme: 'Bearer' }, version: '/v1', imagesOnly: true },
 }
 
+/**
+ * Headers in which vendors expect a bare key, in lower case. Clients of their APIs send the gateway's key in the same
+ * header.
+ */
+export const KEY_HEADERS: ReadonlySet<string> = new Set(
+  Object.values(CHANNEL_TYPE_FACTS).flatMap(({ auth }) => {
+    if ('header' in auth) return auth.header.toLowerCase()
+    return auth.scheme === 'XApiKey' ? 'x-api-key' : []
+  }),
+)
+
+/** The type of channel whose upstreams speak the API. */
+export function typeOf(api: ApiName): ChannelType {
+  const types = Object.keys(CHANNEL_TYPE_FACTS) as ChannelType[]
+  const type = types.find((type) => CHANNEL_TYPE_FACTS[type].api === api)
+  if (type === undefined) throw new TypeError(`no type of channel speaks ${api}`)
+  return type
+}
+
 /** How the vendors of an API take a credential. */
 export function authOf(api: ApiName): ChannelTypeFacts['auth'] {
-  const facts = Object.values(CHANNEL_TYPE_FACTS).find((facts) => facts.api === api)
-  if (facts === undefined) throw new TypeError(`no type of channel speaks ${api}`)
-  return facts.auth
+  return CHANNEL_TYPE_FACTS[typeOf(api)].auth
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ChannelType } from './api/channel.ts'
-import { ENDPOINTS, type EndpointName, endpointsOf, servingOf } from './endpoints.ts'
+import { ENDPOINTS, type EndpointName, endpointsOf, pathTemplate, servingOf } from './endpoints.ts'
 import { type Features, featuresOf } from './profiles.ts'
 
 const TYPES = [
@@ -62,4 +62,13 @@ test('the endpoints that a channel can serve', () => {
 test('only count_tokens is unbilled', () => {
   const free = Object.entries(ENDPOINTS).filter(([, facts]) => 'unbilled' in facts)
   expect(free.map(([name]) => name)).toEqual(['count_tokens'])
+})
+
+test.each([
+  ['/v1/messages', '/v1/messages'],
+  ['/v1/responses/:id/input_items', '/v1/responses/{id}/input_items'],
+  ['/v1/models/*model', '/v1/models/{model}'],
+  ['/v2/models/*model\\::method', '/v2/models/{model}:{method}'],
+])('the pattern %s is documented as %s', (pattern, documented) => {
+  expect(pathTemplate(pattern)).toBe(documented)
 })

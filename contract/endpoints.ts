@@ -73,6 +73,11 @@ export const ENDPOINTS = {
   image_edits: { path: '/v1/images/edits', servedBy: BY_IMAGE_CHANNELS },
 } as const satisfies Record<string, EndpointFacts>
 
+/** An endpoint's path as documents write it: `/v1/models/{model}` for the pattern `/v1/models/*model`. */
+export function pathTemplate(pattern: string): string {
+  return pattern.replaceAll(/\\(.)|[:*](\w+)/g, (_, character?: string, name = '') => character ?? `{${name}}`)
+}
+
 export type EndpointName = keyof typeof ENDPOINTS
 
 export const ENDPOINT_NAMES = Object.keys(ENDPOINTS) as EndpointName[]

@@ -15,9 +15,11 @@ const APART = [
   'proxy/dialects/index.ts',
 ]
 const SHARED = '{admin,cli,contract,controller,kit,proxy,store,tools}/**/*.ts'
-/** Tests, what belongs to one dialect, and the page of one endpoint in the OpenAPI document. */
-const OWN =
-  /(?:\.test|\.cases|testing)\.ts$|^proxy\/dialects\/(?!core\/)[^/]+\/|^tools\/generate\/openapi\/(?:chat|embeddings|images|messages|responses|stored)\.ts$/
+const FOLDERS = globSync('proxy/dialects/*/index.ts', { cwd: ROOT }).map((file) => file.split('/')[2])
+/** Tests, files of one dialect, and the pages of its endpoints in the OpenAPI document. */
+const OWN = new RegExp(
+  `(?:\\.test|\\.cases|testing)\\.ts$|^proxy/dialects/(?!core/)[^/]+/|^tools/generate/openapi/(?:${FOLDERS.join('|')}|stored)\\.ts$`,
+)
 
 const NAMES = [...new Set([...API_NAMES, ...ENDPOINT_NAMES, ...CHANNEL_TYPES, 'anthropic', 'openai'])].join(
   '|',

@@ -10,7 +10,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { CHANNEL_TYPE_FACTS } from '../contract/channel-types.ts'
+import { typeOf } from '../contract/channel-types.ts'
 import { DIALECT_NAMES, type DialectName } from '../contract/endpoints.ts'
 import { isRecord } from '../proxy/dialects/core/json/value.ts'
 
@@ -47,13 +47,6 @@ export interface Observation {
   result: Result
   /** Of a lossy result: fields, with the client's names. */
   losses?: string[]
-}
-
-/** The type of channel that speaks a dialect. */
-function typeOf(dialect: DialectName): string {
-  const found = Object.entries(CHANNEL_TYPE_FACTS).find(([, { api }]) => api === dialect)
-  if (found === undefined) throw new Error(`no type of channel speaks ${dialect}`)
-  return found[0]
 }
 
 const LETTER: Record<Witness, string> = { sdk: 'S', recording: 'R', 'third-party': 'T' }

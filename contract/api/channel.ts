@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CHANNEL_TYPE_FACTS } from '../channel-types.ts'
 import { features, PROFILES } from '../profiles.ts'
 import {
   duration,
@@ -35,6 +36,13 @@ const OWN_HEADERS = [
   'accept-encoding',
 ]
 
+const FACTS = Object.entries(CHANNEL_TYPE_FACTS)
+const WITHOUT_VERSION = FACTS.flatMap(([type, { addsVersion }]) => (addsVersion ? type : [])).join(', ')
+const OTHER_AUTH = FACTS.flatMap(([type, { auth }]) => {
+  if (auth.scheme === 'Bearer') return []
+  return `; for ${type} ${auth.scheme === 'Header' ? auth.header : auth.scheme}`
+}).join('')
+
 const spec = z.strictObject({
   type: z.enum(CHANNEL_TYPES).meta({ description: 'The API that the upstream speaks.' }),
   baseURL: z
@@ -48,7 +56,7 @@ const spec = z.strictObject({
     .meta({
       description:
         'The base URL as an SDK for this API expects it, such as https://api.example.com/v1. An empty path means /v1 ' +
-        `(messages: no path). In folder mode, \`\${NAME}\` is replaced from the environment.`,
+        `(${WITHOUT_VERSION}: no path). In folder mode, \`\${NAME}\` is replaced from the environment.`,
     }),
   auth: z
     .strictObject({
@@ -59,7 +67,7 @@ const spec = z.strictObject({
       header: headerName().optional().meta({ description: 'Name of the header for the scheme Header.' }),
     })
     .optional()
-    .meta({ description: 'Default: Bearer; for messages XApiKey.' }),
+    .meta({ description: `Default: Bearer${OTHER_AUTH}.` }),
   secretRef: secretEntry('key')
     .optional()
     .meta({ description: 'Secret entry that contains the upstream credential.' }),

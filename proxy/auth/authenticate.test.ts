@@ -72,6 +72,13 @@ describe('401', () => {
     expect(await ask({ key: testKey({ expiresAt: NOW + 1 }) })).toHaveProperty('key')
   })
 
+  test('the answer names every header that may contain a key', async () => {
+    const { message } = await refusal({ headers: [] })
+    expect(message).toBe(
+      'Missing or invalid API key. Send one key as "Authorization: Bearer <key>" or "x-api-key: <key>".',
+    )
+  })
+
   test('the answer contains nothing of the sent key', async () => {
     const { message } = await refusal({ headers: ['x-api-key', 'sk-unknown-key'] })
     expect(message).not.toContain('sk-unknown-key')

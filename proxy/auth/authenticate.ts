@@ -1,5 +1,6 @@
 /** Finds the caller of a request, and whether its key may be used now and from its address. */
 import { AddressSet } from '../../contract/address.ts'
+import { KEY_HEADERS } from '../../contract/channel-types.ts'
 import { keyHash } from '../../contract/ids.ts'
 import { hasValidChecksum, isMintedFormat } from '../../contract/key-format.ts'
 import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
@@ -38,6 +39,10 @@ export interface Records {
 }
 
 const MAX_KEY_LENGTH = 1024
+/** The headers that a client may send, for people. */
+const FORMS = ['Authorization: Bearer', ...Array.from(KEY_HEADERS, (name) => `${name}:`)]
+  .map((form) => `"${form} <key>"`)
+  .join(' or ')
 
 /**
  * Checks in this order: 401 (one answer for a key that is missing, malformed, unknown, disabled or expired, so that it
@@ -102,10 +107,7 @@ async function toldUnavailable<R>(record: Promise<R>): Promise<R> {
 }
 
 function unauthorized(): GatewayError {
-  return new GatewayError(
-    'unauthorized',
-    'Missing or invalid API key. Send one key as "Authorization: Bearer <key>" or "x-api-key: <key>".',
-  )
+  return new GatewayError('unauthorized', `Missing or invalid API key. Send one key as ${FORMS}.`)
 }
 
 /** Parsed lists; each lives as long as its record. */

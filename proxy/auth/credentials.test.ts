@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
+import { credentialHeader } from '../upstream/request.ts'
 import { presentedKey } from './credentials.ts'
 
 const NONE = { problem: 'none' }
@@ -36,6 +38,11 @@ describe('one header', () => {
   ])('%j', (headers, presented) => {
     expect(presentedKey(headers)).toEqual(presented)
   })
+})
+
+test.each(Object.entries(CHANNEL_TYPE_FACTS))('a key is read where %s upstreams expect it', (_, { auth }) => {
+  const header = credentialHeader({ ...auth, secret: 'k-1' })
+  expect(presentedKey(Object.entries(header).flat())).toEqual(K)
 })
 
 describe('both headers', () => {

@@ -1,11 +1,12 @@
-/** Reads the API key of a request from `Authorization: Bearer` and `x-api-key`. */
+/** Reads the API key of a request from `Authorization: Bearer`, and from the headers that vendors use for a bare key. */
+import { KEY_HEADERS } from '../../contract/channel-types.ts'
 import { trimBlanks } from './header-value.ts'
 
 export type Presented = { key: string } | { problem: 'none' | 'malformed' | 'different' }
 
 /**
  * `rawHeaders` is Node's flat list of names and values as received, so that a header sent twice is seen twice.
- * Equal values in both headers are one key. Different ones are a problem: it is unclear which of them to charge.
+ * Equal values in several headers are one key. Different ones are a problem: it is unclear which of them to charge.
  */
 export function presentedKey(rawHeaders: readonly string[]): Presented {
   let key: string | undefined
@@ -21,12 +22,8 @@ export function presentedKey(rawHeaders: readonly string[]): Presented {
 
 /** The credential in one header; empty when it is malformed; undefined for any other header. */
 function credentialIn(name: string, value: string): string | undefined {
-  switch (name.toLowerCase()) {
-    case 'x-api-key':
-      return trimBlanks(value)
-    case 'authorization':
-      return /^Bearer +(\S+) *$/i.exec(value)?.[1] ?? ''
-    default:
-      return undefined
-  }
+  const header = name.toLowerCase()
+  if (KEY_HEADERS.has(header)) return trimBlanks(value)
+  if (header !== 'authorization') return undefined
+  return /^Bearer +(\S+) *$/i.exec(value)?.[1] ?? ''
 }

@@ -1,6 +1,5 @@
 /** Invalid upstream streams on the byte lane, and silence before an answer begins. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { DialectName } from '../../contract/endpoints.ts'
 import { connect } from '../../proxy/socket/testing.ts'
 import { UPSTREAM_FIXTURES } from '../fixtures/faults/index.ts'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
@@ -12,6 +11,7 @@ import { json, type Script, type ScriptedUpstream, startUpstream } from '../harn
 const KEY = 'sk-untrusted-streams-test'
 const CREDENTIAL = 'sk-0123456789abcdef-of-the-channel'
 const DIALECTS = ['chat', 'responses', 'messages'] as const
+type DialectName = (typeof DIALECTS)[number]
 const SPARE = 'from the spare'
 
 let gateway: RunningGateway

@@ -31,7 +31,12 @@ export interface ClientApi<Own = unknown> {
   /** Content types of requests besides JSON. */
   readonly forms?: readonly string[]
   /** Like parseRequest, for a form that is too large for memory; `prefix` is its beginning. Absent: no such forms. */
-  parseUpload?(prefix: Buffer, limits: FormLimits, headers: IncomingHttpHeaders): ParsedUpload<Own>
+  parseUpload?(
+    prefix: Buffer,
+    limits: FormLimits,
+    headers: IncomingHttpHeaders,
+    url?: string,
+  ): ParsedUpload<Own>
   /** The path below a channel's base URL, with a query where the dialect has one. `model`: the upstream's name for it. */
   upstreamPath(model: string, stream: boolean): string
   readonly byteLane: ByteLane<Own>

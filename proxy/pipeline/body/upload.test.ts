@@ -46,12 +46,13 @@ afterEach(() => {
 })
 
 /** The server's side of a request with this beginning. */
-async function begin(text: string | Buffer, headers: Record<string, string> = {}) {
+async function begin(text: string | Buffer, headers: Record<string, string> = {}, path = '/') {
   const { port } = server.address() as AddressInfo
   sent = request({
     port,
     host: '127.0.0.1',
     method: 'POST',
+    path,
     agent: false,
     headers: { 'content-type': FORM, ...headers },
   })
@@ -272,6 +273,14 @@ describe('an upload', () => {
     sent.end('y'.repeat(500_000))
     await vi.waitFor(() => expect(req.complete).toBe(true))
     expect(control.signal.aborted).toBe(false)
+  })
+
+  test('is parsed with the URL of its request', async () => {
+    const [req, res] = await begin('0123456789a', {}, '/models/m?x=y')
+    const body = (await readBody(req, res, LIMITS, API)) as LargeBody
+    const parseUpload = vi.fn(NO_UPLOAD)
+    expect(() => openUpload({ parseUpload }, body, new AbortController(), FORM_LIMITS)).toThrow('bad')
+    expect(parseUpload).toHaveBeenCalledWith(body.prefix, FORM_LIMITS, req.headers, '/models/m?x=y')
   })
 
   test('is dropped if its beginning is invalid', async () => {

@@ -125,7 +125,7 @@ export function openUpload(
 ): { request: ParsedRequest; upload: Upload } {
   if (parseUpload === undefined) throw new TypeError('this endpoint takes no uploads')
   try {
-    const parsed = parseUpload(body.prefix, limits, body.req.headers)
+    const parsed = parseUpload(body.prefix, limits, body.req.headers, body.req.url)
     return { request: parsed.request, upload: new Upload(body, parsed, control) }
   } catch (error) {
     body.req.resume()

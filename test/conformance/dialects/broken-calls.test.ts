@@ -1,8 +1,7 @@
 /** Calls whose arguments are not a JSON object: no client may get one that it could run. */
 import { describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { CALL_ID, type Ending, NAME, streamedCall, wholeCall } from './broken-calls.ts'
-import { laneOf, minimalRequest, NAMES } from './codecs.ts'
+import { type DialectName, laneOf, minimalRequest, NAMES } from './codecs.ts'
 import { transmit } from './laws.ts'
 import { specEvents } from './sse.ts'
 import { readStrictly } from './strict.ts'

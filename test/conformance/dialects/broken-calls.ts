@@ -1,5 +1,5 @@
 /** Answers that call one function, `delete_file`, and end as a test requires. */
-import type { DialectName } from '../../../contract/endpoints.ts'
+import type { DialectName } from './codecs.ts'
 import { writeEvents } from './sse.ts'
 
 type Json = Record<string, unknown>

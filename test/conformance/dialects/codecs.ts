@@ -1,5 +1,6 @@
 /** Connects the codecs as the pipeline does, without a server, a clock or random values. */
-import type { DialectName } from '../../../contract/endpoints.ts'
+import { typeOf } from '../../../contract/channel-types.ts'
+import type { ApiName } from '../../../contract/endpoints.ts'
 import { type Features, featuresOf } from '../../../contract/profiles.ts'
 import type { ClientView, StreamDecoder, StreamEncoder } from '../../../proxy/dialects/core/codec.ts'
 import type { Dialect } from '../../../proxy/dialects/core/dialect.ts'
@@ -20,14 +21,14 @@ import { noLosses, type SourcedRequest } from '../../../proxy/dialects/testing.t
 import type { UpstreamFailure } from '../../../proxy/errors.ts'
 import { specEvents } from './sse.ts'
 
-export const NAMES = ['chat', 'responses', 'messages'] as const satisfies DialectName[]
+/** The dialects with rows and fixtures in the tables of the tests. */
+export const NAMES = ['chat', 'responses', 'messages'] as const satisfies ApiName[]
+export type DialectName = (typeof NAMES)[number]
 
 /** Every ordered pair of different dialects: client, upstream. */
 export const PAIRS = NAMES.flatMap((client) =>
   NAMES.filter((upstream) => upstream !== client).map((upstream) => [client, upstream] as const),
 )
-
-const CHANNEL_TYPE = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
 
 export function dialectOf(name: DialectName): Dialect {
   return DIALECTS[name]
@@ -45,12 +46,12 @@ export const envelopes: Envelopes = {
 
 /** An upstream with all features of its dialect. */
 export function allFeatures(upstream: DialectName, overrides: Partial<Features> = {}): Features {
-  return featuresOf(CHANNEL_TYPE[upstream], 'generic', {
+  return featuresOf(typeOf(upstream), 'generic', {
     maxCompletionTokens: true,
     sampling: true,
     reasoningHistory: 'All',
     structuredOutput: true,
-    customTools: upstream !== 'messages',
+    customTools: dialectOf(upstream).conversation?.tools.customTools === true,
     webSearch: true,
     systemTurns: true,
     prefill: true,

@@ -4,9 +4,8 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
-import { NAMES } from './codecs.ts'
+import { type DialectName, NAMES } from './codecs.ts'
 
 type Json = Record<string, unknown>
 export type Kind = 'requests' | 'answers' | 'streams'

@@ -1,10 +1,9 @@
 /** Garbled input: errors name a field, and every finished stream is valid. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 import { GatewayError } from '../../../proxy/errors.ts'
-import { convert, laneOf, NAMES, parse, streamRequest } from './codecs.ts'
+import { convert, type DialectName, laneOf, NAMES, parse, streamRequest } from './codecs.ts'
 import { ANSWERS, REQUESTS, STREAMS } from './fixtures.ts'
 import { spoiled, spoiledStream } from './garbled.ts'
 import { transmit } from './laws.ts'

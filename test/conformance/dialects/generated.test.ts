@@ -1,13 +1,13 @@
 /** The laws on generated conversations and answers, with streams in any chunks. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { answerOf, requestOf } from '../../../proxy/dialects/core/neutral/testing.ts'
 import type { ModelAnswer, StreamPart } from '../../../proxy/dialects/core/neutral/types.ts'
 import { unfold } from '../../../proxy/dialects/core/neutral/unfold.ts'
 import {
   allFeatures,
   convert,
+  type DialectName,
   decodeRequest,
   encodeAnswer,
   encodeRequest,

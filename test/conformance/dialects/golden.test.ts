@@ -1,8 +1,7 @@
 /** The conversation of golden.ts in all six directions, the answer of golden-stream.ts in all nine. */
 import { describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
-import { convert, envelopes, NAMES } from './codecs.ts'
+import { convert, type DialectName, envelopes, NAMES } from './codecs.ts'
 import { chatRequest, messagesRequest, OUT, responsesRequest } from './golden.ts'
 import { STREAM } from './golden-stream.ts'
 import { transmit } from './laws.ts'

@@ -1,7 +1,6 @@
 /** A client that requested JSON gets JSON, even if the model made an image before it. */
 import { describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
-import { laneOf, minimalRequest } from './codecs.ts'
+import { type DialectName, laneOf, minimalRequest } from './codecs.ts'
 import { readStrictly } from './strict.ts'
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64')

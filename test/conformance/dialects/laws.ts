@@ -1,6 +1,5 @@
 /** The laws of all dialects. Each is a function that throws if the law is broken. */
 import { expect } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { totalInput } from '../../../contract/usage.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { addExtLosses, Losses } from '../../../proxy/dialects/core/neutral/losses.ts'
@@ -9,6 +8,7 @@ import type { SourcedRequest } from '../../../proxy/dialects/testing.ts'
 import { GatewayError } from '../../../proxy/errors.ts'
 import {
   allFeatures,
+  type DialectName,
   decodeAnswer,
   decodeRequest,
   decodeStream,

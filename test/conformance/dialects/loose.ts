@@ -2,8 +2,8 @@
  * Turns the stream of an upstream into a plain answer of its dialect, as a lenient client would. It is independent of the
  * codecs, so tests can compare their result with this one.
  */
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
+import type { DialectName } from './codecs.ts'
 import { specEvents } from './sse.ts'
 
 type Json = Record<string, unknown>

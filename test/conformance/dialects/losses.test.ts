@@ -1,8 +1,7 @@
 /** Every field of a request makes a difference for the upstream or is a loss. */
 import { describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import type { Features } from '../../../contract/profiles.ts'
-import { convert, minimalRequest, PAIRS } from './codecs.ts'
+import { convert, type DialectName, minimalRequest, PAIRS } from './codecs.ts'
 import { REQUESTS } from './fixtures.ts'
 import { has, misnamed, silentChanges } from './losses.ts'
 import { ROWS } from './rows.ts'

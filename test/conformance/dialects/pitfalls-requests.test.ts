@@ -1,7 +1,6 @@
 /** Faults of converted requests that other gateways are known for; the numbers are those of the list of pitfalls. */
 import { describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
-import { convert, dialectOf, laneOf, minimalRequest } from './codecs.ts'
+import { convert, type DialectName, dialectOf, laneOf, minimalRequest } from './codecs.ts'
 
 type Json = Record<string, unknown>
 

@@ -1,9 +1,16 @@
 /** Faults of framing, text, ids and errors that other gateways are known for; the numbers are those of the list of pitfalls. */
 import { describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { GatewayError } from '../../../proxy/errors.ts'
 import { chunked } from '../../harness/sse.ts'
-import { clientOf, dialectOf, laneOf, minimalRequest, NAMES, streamRequest } from './codecs.ts'
+import {
+  clientOf,
+  type DialectName,
+  dialectOf,
+  laneOf,
+  minimalRequest,
+  NAMES,
+  streamRequest,
+} from './codecs.ts'
 import { transmit } from './laws.ts'
 import { args, call, chatStream, converted, fixture, type Json, view } from './pitfalls.ts'
 import { type SpecEvent, specEvents, writeEvents } from './sse.ts'

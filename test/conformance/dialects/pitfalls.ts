@@ -1,6 +1,5 @@
 /** Streams of sloppy upstreams, and the events that clients get. */
-import type { DialectName } from '../../../contract/endpoints.ts'
-import { decodeStream, encodeStream } from './codecs.ts'
+import { type DialectName, decodeStream, encodeStream } from './codecs.ts'
 import { STREAMS } from './fixtures.ts'
 import { transmit } from './laws.ts'
 import { specEvents, writeEvents } from './sse.ts'

@@ -1,9 +1,17 @@
 /** Keys with names of JavaScript's own object members are ordinary fields, in any place and from any sender. */
 import { afterEach, describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord, noFields, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { GatewayError } from '../../../proxy/errors.ts'
-import { convert, dialectOf, laneOf, minimalRequest, NAMES, parse, streamRequest } from './codecs.ts'
+import {
+  convert,
+  type DialectName,
+  dialectOf,
+  laneOf,
+  minimalRequest,
+  NAMES,
+  parse,
+  streamRequest,
+} from './codecs.ts'
 import { ANSWERS, type Fixture, REQUESTS, STREAMS } from './fixtures.ts'
 import { transmit } from './laws.ts'
 import { specEvents, writeEvents } from './sse.ts'

@@ -3,13 +3,20 @@
  * variable RECORDINGS names the folder; all of its files are used.
  */
 import { describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { readError } from '../../../proxy/dialects/core/errors/read.ts'
 import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 import { GatewayError } from '../../../proxy/errors.ts'
 import { type Feature, recordCell, resultOf } from '../../harness/matrix.ts'
 import { CHUNKINGS } from '../../harness/sse.ts'
-import { convert, decodeRequest, decodeStream, minimalRequest, NAMES, parse } from './codecs.ts'
+import {
+  convert,
+  type DialectName,
+  decodeRequest,
+  decodeStream,
+  minimalRequest,
+  NAMES,
+  parse,
+} from './codecs.ts'
 import { type Recording, recordings } from './fixtures.ts'
 import {
   answerSays,

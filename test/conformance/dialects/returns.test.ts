@@ -1,9 +1,17 @@
 /** Changes that the gateway made to a request for the upstream are undone in the answer. */
 import { describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import type { Features } from '../../../contract/profiles.ts'
 import type { StreamPart } from '../../../proxy/dialects/core/neutral/types.ts'
-import { encodeAnswer, encodeStream, folded, laneOf, minimalRequest, NAMES, streamRequest } from './codecs.ts'
+import {
+  type DialectName,
+  encodeAnswer,
+  encodeStream,
+  folded,
+  laneOf,
+  minimalRequest,
+  NAMES,
+  streamRequest,
+} from './codecs.ts'
 import { readStrictly } from './strict.ts'
 import { type View, viewOf } from './views.ts'
 

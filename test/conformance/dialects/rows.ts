@@ -2,7 +2,7 @@
  * The tables of conversion. Each row has the conversion of one field to the two other dialects. Written from the
  * interfaces, not from the code. The laws allow only the losses in these rows.
  */
-import type { DialectName } from '../../../contract/endpoints.ts'
+import type { DialectName } from './codecs.ts'
 import { chatRows } from './rows-chat.ts'
 import { chatContentRows } from './rows-chat-content.ts'
 import { messagesRows } from './rows-messages.ts'

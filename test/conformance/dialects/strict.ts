@@ -1,5 +1,5 @@
 /** The strict readers of the three dialects under one name. */
-import type { DialectName } from '../../../contract/endpoints.ts'
+import type { DialectName } from './codecs.ts'
 import { readChatStream, type UsageAsked } from './strict-chat.ts'
 import { readMessagesStream } from './strict-messages.ts'
 import { readResponsesStream } from './strict-responses.ts'

@@ -1,6 +1,6 @@
 /** The content of a row in the tables of conversion. */
 import { expect } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
+import type { DialectName } from './codecs.ts'
 
 type Json = Record<string, unknown>
 

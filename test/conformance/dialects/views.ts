@@ -2,8 +2,8 @@
  * The content of an answer, read from the plain JSON of each dialect independently of the codecs. Two answers have the same
  * content if their views are equal.
  */
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
+import type { DialectName } from './codecs.ts'
 
 type Json = Record<string, unknown>
 

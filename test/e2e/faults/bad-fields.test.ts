@@ -4,8 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DialectName, ENDPOINTS } from '../../../contract/endpoints.ts'
+import { ENDPOINTS } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
+import type { DialectName } from '../../fixtures/faults/index.ts'
 import { FULL_REQUESTS } from '../../fixtures/faults/requests.ts'
 import { type Bench, DIALECTS, KEY, startBench } from './bench.ts'
 import { sendAnswer } from './fault.ts'

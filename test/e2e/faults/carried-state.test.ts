@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type DialectName, ENDPOINTS } from '../../../contract/endpoints.ts'
+import { ENDPOINTS } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
-import { UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
+import { type DialectName, UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { type Answer, call, jsonHeaders } from '../../harness/http.ts'
 import { account, apiKey, channel, route } from '../../harness/resources.ts'

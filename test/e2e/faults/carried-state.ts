@@ -1,8 +1,7 @@
 /** Answers with vendor state, and conversations that return it. */
 import assert from 'node:assert/strict'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
-import { UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
+import { type DialectName, UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
 import { requestOf } from './bench.ts'
 
 type Json = Record<string, unknown>

@@ -1,8 +1,8 @@
 /** Well-formed requests that are hostile or nonsense: for every pair an answer, or a 400 that names the field. */
 import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
+import type { DialectName } from '../../fixtures/faults/index.ts'
 import { FULL_REQUESTS } from '../../fixtures/faults/requests.ts'
 import { type Bench, DIALECTS, leaksIn, nameOf, PAIRS, startBench } from './bench.ts'
 import { sendAnswer } from './fault.ts'

@@ -1,12 +1,12 @@
 /** Judges how an answer ended, as a strict client of its dialect would. */
 import assert from 'node:assert/strict'
-import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { sumStream } from '../../conformance/dialects/loose.ts'
 import { specEvents } from '../../conformance/dialects/sse.ts'
 import { readStrictly } from '../../conformance/dialects/strict.ts'
 import { assertComplete } from '../../conformance/dialects/strict-responses.ts'
 import { type View, viewOf } from '../../conformance/dialects/views.ts'
+import type { DialectName } from '../../fixtures/faults/index.ts'
 import type { Answer } from '../../harness/http.ts'
 
 export type Outcome =

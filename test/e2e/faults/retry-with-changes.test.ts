@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type DialectName, ENDPOINTS } from '../../../contract/endpoints.ts'
+import { ENDPOINTS } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { specEvents } from '../../conformance/dialects/sse.ts'
-import { UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
+import { type DialectName, UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
 import { event } from '../../fixtures/faults/upstream-fixture.ts'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { type Answer, call, jsonHeaders } from '../../harness/http.ts'

@@ -1,5 +1,6 @@
 /** Tools, and requests adapted with them, for the tests of this folder. */
 import { expect } from 'vitest'
+import { typeOf } from '../../../../contract/channel-types.ts'
 import { type Features, featuresOf } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
 import { DIALECTS } from '../../index.ts'
@@ -37,8 +38,6 @@ export const wrappedSchema = {
   additionalProperties: false,
 }
 
-const TYPES = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
-
 export function toolRules(dialect: DialectName): ToolRules {
   const { conversation } = DIALECTS[dialect]
   if (conversation === undefined) throw new TypeError(`${dialect} takes no tools`)
@@ -60,7 +59,7 @@ export function adapt(
   }
   const losses = noLosses(request.source)
   const before = structuredClone(request)
-  const features = featuresOf(TYPES[dialect], undefined, overrides)
+  const features = featuresOf(typeOf(dialect), undefined, overrides)
   const adapted = adaptTools(request, { dialect, rules: toolRules(dialect), features }, losses)
   expect(request).toEqual(before)
   return { ...adapted, losses: losses.names }
