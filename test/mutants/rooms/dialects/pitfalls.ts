@@ -74,10 +74,7 @@ export const PITFALLS: Mutant[] = [
       'if (chunk.usage) this.#usage = readUsage(chunk.usage) ?? this.#usage',
       'if (chunk.usage) this.#usage ??= readUsage(chunk.usage)',
     ],
-    [
-      "if (isText(reason)) this.#reason = reason",
-      "if (typeof reason === 'string') this.#reason = reason",
-    ],
+    ['if (isText(reason)) this.#reason = reason', "if (typeof reason === 'string') this.#reason = reason"],
     // 7.9 Content beside an empty reasoning_content is lost.
     [
       'const { content, tool_calls: calls } = delta',
