@@ -75,7 +75,10 @@ export const ENDPOINTS = {
 
 /** An endpoint's path as documents write it: `/v1/models/{model}` for the pattern `/v1/models/*model`. */
 export function pathTemplate(pattern: string): string {
-  return pattern.replaceAll(/\\(.)|[:*](\w+)/g, (_, character?: string, name = '') => character ?? `{${name}}`)
+  return pattern.replaceAll(
+    /\\(.)|[:*](\w+)/g,
+    (_, character?: string, name = '') => character ?? `{${name}}`,
+  )
 }
 
 export type EndpointName = keyof typeof ENDPOINTS

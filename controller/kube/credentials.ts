@@ -56,7 +56,10 @@ export class CredentialSource {
       const fileOrCommand = error instanceof Error && 'syscall' in error ? `: ${error.message}` : ''
       throw new Error(`cannot get the credentials of the kubeconfig or pod${fileOrCommand}`)
     }
-    const headers = Object.entries(context.getHeaders()).map(([name, value]) => [name.toLowerCase(), value.trim()])
+    const headers = Object.entries(context.getHeaders()).map(([name, value]) => [
+      name.toLowerCase(),
+      value.trim(),
+    ])
     return { headers: Object.fromEntries(headers), connection: this.#config.connection }
   }
 }

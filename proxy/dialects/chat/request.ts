@@ -1,6 +1,7 @@
 /** Reads chat completion requests: checks the required fields, and reads those for routing and holds. */
 
-import { BodyValue, parseJsonObject } from '../core/json/body.ts'
+import { parseJsonObject } from '../core/json/body.ts'
+import { BodyValue } from '../core/json/body-value.ts'
 import {
   isBoolean,
   isOutputLimit,

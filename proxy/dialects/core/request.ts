@@ -1,6 +1,6 @@
 /** A client's request as its dialect parses it, and the bounds on its body. */
 import type { InputSize } from '../../../contract/sizes.ts'
-import type { BodyValue } from './json/body.ts'
+import type { BodyValue } from './json/body-value.ts'
 
 /** The fields of a request that the gateway needs to route it and to hold money for it. */
 export interface RequestHead {

@@ -3,11 +3,11 @@
  * the encoding that the client requested: many upstreams support only one.
  */
 import { type Usage, zeroUsage } from '../../../contract/usage.ts'
+import { present } from '../../../kit/present.ts'
 import type { UpstreamFailure } from '../../errors.ts'
 import type { Answer } from '../core/byte-lane.ts'
 import { errorInAnswer } from '../core/errors/read.ts'
 import { badAnswer } from '../core/errors/unreadable.ts'
-import { present } from '../core/json/present.ts'
 import { isRecord, tryParse, unlessTooDeep } from '../core/json/value.ts'
 import { count } from '../core/neutral/token-count.ts'
 import type { ParsedRequest } from '../core/request.ts'

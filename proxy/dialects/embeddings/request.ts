@@ -1,6 +1,7 @@
 /** Reads embeddings requests. It checks the fields that the gateway uses; the upstream checks the others. */
 import { GatewayError } from '../../errors.ts'
-import { BodyValue, parseJsonObject } from '../core/json/body.ts'
+import { parseJsonObject } from '../core/json/body.ts'
+import { BodyValue } from '../core/json/body-value.ts'
 import { listAt, stringAt } from '../core/json/checks.ts'
 import { isBoolean, isPositiveInteger, readModel, readOptional, refusal } from '../core/json/fields.ts'
 import { type ModelSpan, modelSpan } from '../core/json/model-splice.ts'

@@ -1,6 +1,7 @@
 /** Reads messages requests: checks the fields that the gateway acts on, and leaves the rest to the upstream. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { BodyValue, parseJsonObject } from '../core/json/body.ts'
+import { parseJsonObject } from '../core/json/body.ts'
+import { BodyValue } from '../core/json/body-value.ts'
 import {
   checkRecords,
   isBoolean,

@@ -1,6 +1,6 @@
 /** Fields that dialects of the OpenAI family have in common. */
 import { createHash } from 'node:crypto'
-import { present } from '../core/json/present.ts'
+import { present } from '../../../kit/present.ts'
 import { type Fields, isText } from '../core/json/value.ts'
 import type { CacheMark, Extended, Making } from '../core/neutral/types.ts'
 import type { Writer } from '../core/writer.ts'

@@ -1,7 +1,8 @@
 /** Reads responses requests. It checks the fields that the gateway uses; the upstream checks the others. */
 import { GatewayError } from '../../errors.ts'
 import type { ChainPosition } from '../core/chains.ts'
-import { BodyValue, parseJsonObject } from '../core/json/body.ts'
+import { parseJsonObject } from '../core/json/body.ts'
+import { BodyValue } from '../core/json/body-value.ts'
 import {
   checkRecords,
   isBoolean,

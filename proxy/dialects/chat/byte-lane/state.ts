@@ -1,7 +1,7 @@
 /** Vendor state in a request to an upstream of this dialect: in entries of reasoning and in calls. */
 
 import type { StateAccess } from '../../core/byte-lane.ts'
-import { bodyOf } from '../../core/json/body.ts'
+import { bodyOf } from '../../core/json/body-value.ts'
 import type { Change } from '../../core/json/edit.ts'
 import { type Fields, isRecord, listOf } from '../../core/json/value.ts'
 import type { ParsedRequest } from '../../core/request.ts'

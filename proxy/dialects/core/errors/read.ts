@@ -1,7 +1,7 @@
 /** Classifies upstream errors, and writes the client's error when the client is at fault. */
 import type { FailureClass } from '../../../../contract/failures.ts'
+import { present } from '../../../../kit/present.ts'
 import { type ErrorCode, GatewayError, Unshown, type UpstreamFailure } from '../../../errors.ts'
-import { present } from '../json/present.ts'
 import { tryParse } from '../json/value.ts'
 import type { ParsedRequest } from '../request.ts'
 import { carrierRefusal } from './carriers.ts'

@@ -1,6 +1,6 @@
 /** Requests and upstream errors for the tests of this folder. */
 import type { UpstreamFailure } from '../../../errors.ts'
-import { BodyValue } from '../json/body.ts'
+import { BodyValue } from '../json/body-value.ts'
 import type { ParsedRequest } from '../request.ts'
 import '../../index.ts'
 import { readError } from './read.ts'

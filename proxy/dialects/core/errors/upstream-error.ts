@@ -1,5 +1,5 @@
 /** Reads the error in an upstream's body, which may have any form. */
-import { present } from '../json/present.ts'
+import { present } from '../../../../kit/present.ts'
 import { isRecord, isText, listOf, tryParse } from '../json/value.ts'
 
 export interface UpstreamError {

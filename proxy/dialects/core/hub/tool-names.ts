@@ -1,7 +1,7 @@
 /** Maps the names and ids of tools to ones that the upstream accepts, and back. */
 import { createHash } from 'node:crypto'
+import { present } from '../../../../kit/present.ts'
 import type { ToolRules } from '../dialect.ts'
-import { present } from '../json/present.ts'
 
 /** Length of call ids made here. Every dialect accepts it. */
 const MAX_CALL_ID = 64

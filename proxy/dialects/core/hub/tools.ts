@@ -3,8 +3,8 @@
  * parts of names, other vendors' tools are dropped. Maps the calls of the answer back.
  */
 import type { Features } from '../../../../contract/profiles.ts'
+import { present } from '../../../../kit/present.ts'
 import type { ToolRules } from '../dialect.ts'
-import { present } from '../json/present.ts'
 import type { Losses } from '../neutral/losses.ts'
 import type {
   ApiName,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
-import { BodyValue, parseJsonObject } from './body.ts'
+import { parseJsonObject } from './body.ts'
+import { BodyValue } from './body-value.ts'
 
 const LIMITS = { maxDepth: 8, maxKeys: 100 }
 const READ = new Set(['model', 'stream'])

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../../errors.ts'
-import type { JsonLimits, ParsedRequest } from '../request.ts'
+import type { JsonLimits } from '../request.ts'
 import { type Member, scanObject } from './scanner.ts'
-import { type Fields, isRecord, tryParse } from './value.ts'
+import { type Fields, isRecord } from './value.ts'
 
 export interface JsonObject {
   value: Fields
@@ -22,36 +22,6 @@ export function parseJsonObject(body: Buffer, limits: JsonLimits, readKeys: Read
   if (!isRecord(value)) throw new GatewayError('invalid_request', 'The body must be a JSON object.')
   checkKeys(members, readKeys)
   return { value, members }
-}
-
-/** The parsed body of a request, from its arrival until its first attempt. */
-export class BodyValue {
-  readonly #bytes: Buffer
-  #value: Fields | undefined
-
-  /** `value`: of the bytes. */
-  constructor(bytes: Buffer, value: Fields) {
-    this.#bytes = bytes
-    this.#value = value
-  }
-
-  /** Not to be changed. Parses the bytes again after drop(). */
-  get(): Fields {
-    const value = this.#value ?? tryParse(this.#bytes.toString('utf8'))
-    if (!isRecord(value)) throw new TypeError('the body is not a JSON object')
-    return value
-  }
-
-  /** Frees the value. Without this, a large body is in memory twice while its answer streams. */
-  drop(): void {
-    this.#value = undefined
-  }
-}
-
-/** The body of a request that is not a form. */
-export function bodyOf({ value }: Pick<ParsedRequest, 'value'>): Fields {
-  if (value === undefined) throw new TypeError('the body is a form')
-  return value.get()
 }
 
 function parse(text: string): unknown {

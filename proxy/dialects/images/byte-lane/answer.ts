@@ -1,9 +1,10 @@
 /** Reads whole answers of the images API. */
+
+import { present } from '../../../../kit/present.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer } from '../../core/byte-lane.ts'
 import { errorInAnswer } from '../../core/errors/read.ts'
 import { badAnswer } from '../../core/errors/unreadable.ts'
-import { present } from '../../core/json/present.ts'
 import { type Fields, isRecord, isText, tryParse } from '../../core/json/value.ts'
 import type { FieldsOf } from '../../core/json/wire.ts'
 import type { ParsedRequest } from '../../core/request.ts'

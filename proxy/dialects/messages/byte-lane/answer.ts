@@ -1,10 +1,10 @@
 /** Reads whole messages, and converts them to streams for upstreams that ignore `stream: true`. */
 import type { Delivered } from '../../../../contract/sizes.ts'
+import { present } from '../../../../kit/present.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer } from '../../core/byte-lane.ts'
 import { errorInAnswer } from '../../core/errors/read.ts'
 import { badAnswer } from '../../core/errors/unreadable.ts'
-import { present } from '../../core/json/present.ts'
 import { type Fields, isRecord, listOf, tryParse, unlessTooDeep } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 import type { ParsedRequest } from '../../core/request.ts'

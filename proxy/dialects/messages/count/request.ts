@@ -1,6 +1,7 @@
 /** Reads requests to count tokens: messages requests without the fields for an answer. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { BodyValue, parseJsonObject } from '../../core/json/body.ts'
+import { parseJsonObject } from '../../core/json/body.ts'
+import { BodyValue } from '../../core/json/body-value.ts'
 import { readModel } from '../../core/json/fields.ts'
 import { type ModelSpan, modelSpan } from '../../core/json/model-splice.ts'
 import { weighInput } from '../../core/json/weigh.ts'

@@ -1,7 +1,7 @@
 /** Opens vendor state in a request on the byte lane: encrypted reasoning and compactions. */
 
 import type { StateAccess } from '../../core/byte-lane.ts'
-import { bodyOf } from '../../core/json/body.ts'
+import { bodyOf } from '../../core/json/body-value.ts'
 import type { Change } from '../../core/json/edit.ts'
 import { type Fields, isRecord, listOf } from '../../core/json/value.ts'
 import type { ParsedRequest } from '../../core/request.ts'

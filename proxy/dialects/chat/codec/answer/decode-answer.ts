@@ -1,8 +1,9 @@
 /** Reads a whole answer of an upstream. */
+
+import { present } from '../../../../../kit/present.ts'
 import type { UpstreamFailure } from '../../../../errors.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { contentList, readable } from '../../../core/errors/unreadable.ts'
-import { present } from '../../../core/json/present.ts'
 import { type Fields, isRecord, isText, listOf, textOf } from '../../../core/json/value.ts'
 import type { AssistantPart, ModelAnswer, TextPart, ToolCallPart } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'

@@ -1,6 +1,7 @@
 /** Writes a whole answer for a client. */
+
+import { present } from '../../../../../kit/present.ts'
 import type { ClientView } from '../../../core/codec.ts'
-import { present } from '../../../core/json/present.ts'
 import { markdownImage } from '../../../core/neutral/media.ts'
 import type { TypedField } from '../../../core/neutral/typed-field.ts'
 import type { ModelAnswer, ReasoningPart, ToolCallPart } from '../../../core/neutral/types.ts'

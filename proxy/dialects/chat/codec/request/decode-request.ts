@@ -1,6 +1,8 @@
 /** Reads a client's request into the neutral form. */
+
+import { present } from '../../../../../kit/present.ts'
 import { GatewayError } from '../../../../errors.ts'
-import { bodyOf } from '../../../core/json/body.ts'
+import { bodyOf } from '../../../core/json/body-value.ts'
 import {
   booleanAt,
   integerAt,
@@ -13,7 +15,6 @@ import {
   stringAt,
 } from '../../../core/json/checks.ts'
 import { isOutputLimit, OUTPUT_RULE, refusal } from '../../../core/json/fields.ts'
-import { present } from '../../../core/json/present.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { inside, keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, Names, OutputFormat } from '../../../core/neutral/types.ts'

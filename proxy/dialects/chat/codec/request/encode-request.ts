@@ -1,7 +1,8 @@
 /** Writes a request for an upstream that speaks chat. */
+
+import { present } from '../../../../../kit/present.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodedRequest, EncodeTarget } from '../../../core/codec.ts'
-import { present } from '../../../core/json/present.ts'
 import { isClosedSchema } from '../../../core/neutral/closed-schema.ts'
 import type { ModelRequest, OutputFormat } from '../../../core/neutral/types.ts'
 import { type Writer, writerFor } from '../../../core/writer.ts'

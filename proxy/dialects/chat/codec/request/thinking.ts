@@ -3,9 +3,9 @@
  * (https://openrouter.ai/docs/use-cases/reasoning-tokens).
  */
 import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
+import { present } from '../../../../../kit/present.ts'
 import { oneOf, optional } from '../../../core/json/checks.ts'
 import { isPositiveInteger } from '../../../core/json/fields.ts'
-import { present } from '../../../core/json/present.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { Names, Reasoning } from '../../../core/neutral/types.ts'
 

@@ -1,8 +1,8 @@
 /** Tools and tool choice, in both directions. */
 
+import { present } from '../../../../../kit/present.ts'
 import { booleanAt, listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
 import { refusal } from '../../../core/json/fields.ts'
-import { present } from '../../../core/json/present.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { inside, keep } from '../../../core/neutral/keep.ts'
 import type {

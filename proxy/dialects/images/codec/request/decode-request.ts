@@ -1,6 +1,6 @@
 /** Reads a request for images as the neutral form: the user's prompt, and the tool of responses that makes images. */
 import { GatewayError } from '../../../../errors.ts'
-import { bodyOf } from '../../../core/json/body.ts'
+import { bodyOf } from '../../../core/json/body-value.ts'
 import { refusal } from '../../../core/json/fields.ts'
 import { type Fields, isRecord, isText, listOf, textOf } from '../../../core/json/value.ts'
 import { dataUrl, parseDataUrl } from '../../../core/neutral/media.ts'

@@ -1,7 +1,7 @@
 /** Helpers for the tests of answers and streams. */
 import { GatewayError } from '../../../../errors.ts'
 import type { ClientView } from '../../../core/codec.ts'
-import { BodyValue } from '../../../core/json/body.ts'
+import { BodyValue } from '../../../core/json/body-value.ts'
 import type { Carrier, ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { noLosses } from '../../../testing.ts'

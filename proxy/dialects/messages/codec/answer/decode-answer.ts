@@ -1,8 +1,9 @@
 /** Reads a whole message of an upstream. */
+
+import { present } from '../../../../../kit/present.ts'
 import type { UpstreamFailure } from '../../../../errors.ts'
 import { errorInAnswer } from '../../../core/errors/read.ts'
 import { badAnswer, readable } from '../../../core/errors/unreadable.ts'
-import { present } from '../../../core/json/present.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { ModelAnswer } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'

@@ -1,9 +1,10 @@
 /** Reads the stream of a message, and emits content blocks as parts while they arrive. */
+
+import { present } from '../../../../../kit/present.ts'
 import type { UpstreamFailure } from '../../../../errors.ts'
 import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { unreadable } from '../../../core/errors/unreadable.ts'
-import { present } from '../../../core/json/present.ts'
 import { isRecord, listOf, tryParse } from '../../../core/json/value.ts'
 import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'

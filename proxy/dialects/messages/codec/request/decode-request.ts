@@ -1,6 +1,6 @@
 /** Decodes a messages request into the neutral form. */
 import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
-import { bodyOf } from '../../../core/json/body.ts'
+import { bodyOf } from '../../../core/json/body-value.ts'
 import {
   countAt,
   numberFrom,

@@ -1,6 +1,6 @@
 /** The fields of a response that repeat the request. Clients with a strict schema require all of them. */
 
-import { bodyOf } from '../../../core/json/body.ts'
+import { bodyOf } from '../../../core/json/body-value.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import type { ResponsesOwn } from '../../request.ts'

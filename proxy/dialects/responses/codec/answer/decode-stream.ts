@@ -2,11 +2,12 @@
  * Reads the events of a response. items.ts assigns events to items. Content that is missing from the deltas comes from
  * the `.done` events and the last event.
  */
+
+import { present } from '../../../../../kit/present.ts'
 import type { UpstreamFailure } from '../../../../errors.ts'
 import type { StreamDecoder } from '../../../core/codec.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { contentText, inputText, unreadable } from '../../../core/errors/unreadable.ts'
-import { present } from '../../../core/json/present.ts'
 import { type Fields, isRecord, listOf, textOf, tryParse } from '../../../core/json/value.ts'
 import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'

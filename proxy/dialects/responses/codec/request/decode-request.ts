@@ -1,8 +1,8 @@
 /** Reads a responses request as the neutral form. */
 import type { z } from 'zod'
-import { bodyOf } from '../../../core/json/body.ts'
+import { present } from '../../../../../kit/present.ts'
+import { bodyOf } from '../../../core/json/body-value.ts'
 import { isOutputLimit, OUTPUT_RULE, readOptional } from '../../../core/json/fields.ts'
-import { present } from '../../../core/json/present.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import { keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, Names, Reasoning, Tool, Turn } from '../../../core/neutral/types.ts'

@@ -1,1 +1,0 @@
-export { present } from '../../../../kit/present.ts'
