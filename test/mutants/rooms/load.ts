@@ -41,7 +41,7 @@ export const LOAD: Mutant[] = [
     'proxy/pipeline/body/memory.ts',
     'proxy/pipeline/body/memory.test.ts',
     // Memory of a refused body is never freed.
-    ['    this.release()\n    this.#refuse', '    this.#over = true\n    this.#refuse'],
+    ['this.#pool.count(-this.bytes)', 'this.#pool.count(0)'],
     // A complete body, perhaps already sent upstream, is refused.
     ['  complete(): void {\n    this.#pool.remove(this)', '  complete(): void {'],
   ),
