@@ -68,6 +68,8 @@ export interface ByteLane<Own = unknown> {
    * unusable envelope whose removal would change the meaning of the request.
    */
   openState?(request: ParsedRequest<Own>, access: StateAccess): Change[]
+  /** How an envelope looks in its bodies. Absent: it begins a JSON string. */
+  readonly sealed?: string
   /**
    * The body that makes an upstream of this dialect do a task that it does not offer (see Emulation). `changes` are those
    * of openState.

@@ -124,6 +124,8 @@ export interface UpstreamCodec {
   readonly eventName?: RegExp
   /** Throws GatewayError unsupported_parameter for a field that this dialect lacks and that must not be dropped. */
   encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest
+  /** Parses the body of a 200; undefined for text that is not JSON. Absent: JSON.parse. */
+  readonly parseAnswer?: (text: string) => unknown
   /**
    * `value` is the parsed body of a 200. An error body, or one that is not an answer, is a failure. `request` is the
    * client's, in its dialect: an error names a field only if the client sent it (errors/read.ts).

@@ -2,8 +2,7 @@
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { ClientCodec, ClientView, StreamFeatures, UpstreamCodec } from '../codec.ts'
-import { withLongInputs } from '../json/exact.ts'
-import { isRecord, tryParse, unlessTooDeep } from '../json/value.ts'
+import { tryParse, unlessTooDeep } from '../json/value.ts'
 import { addText, withImages } from '../neutral/delivered.ts'
 import { fold } from '../neutral/fold.ts'
 import type { ModelAnswer, PartFilter, StreamPart } from '../neutral/types.ts'
@@ -43,9 +42,8 @@ function decode(
   reading: Reading,
 ): ModelAnswer | UpstreamFailure {
   if (!looksLikeStream(body)) {
-    const text = body.toString('utf8')
-    const value = tryParse(text)
-    return upstream.decodeAnswer(isRecord(value) ? withLongInputs(value, () => text) : value, request)
+    const { parseAnswer = tryParse } = upstream
+    return upstream.decodeAnswer(parseAnswer(body.toString('utf8')), request)
   }
   const parts: StreamPart[] = []
   const encoder = { part: (part: StreamPart) => void parts.push(part), take: () => '', error: () => '' }

@@ -63,7 +63,7 @@ export interface ReadyLanes extends Lanes {
 export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>): ReadyLanes {
   const { client, parsed, unsupported, defaultMaxOutputTokens } = about
   const { codec, byteLane: bytes } = client
-  const isSealed = parsed.body.includes(SEALED)
+  const isSealed = parsed.body.includes(bytes.sealed ?? SEALED)
   let shared: Pick<ClientView, 'request' | 'echo'> | undefined
   const view = (): Omit<ClientView, 'losses'> => {
     if (codec === undefined) throw new TypeError('this request is never converted')

@@ -177,3 +177,26 @@ describe('a compaction of the gateway', () => {
     expect(() => sent('responses', FRAMES.responses(item))).toThrow(refused)
   })
 })
+
+it.each([
+  ['c2xjMS', true],
+  [SIGNATURE, false],
+])('an envelope is found in the form of its dialect: %s', (signature, found) => {
+  const own = { sealed: 'c2xjMS', openState: () => [] }
+  const client = { ...DIALECTS.messages, byteLane: { ...DIALECTS.messages.byteLane, ...own } }
+  const text = FRAMES.messages(thinking(signature))
+  const parsed = client.parseRequest(Buffer.from(text), { maxDepth: 20, maxKeys: 100 }, {})
+  const about = { client, parsed, id: 'x', created: 1, inputTokens: 1, unsupported: 'Drop' } as const
+  const lane = lanesOf(
+    { ...about, envelopes: ENVELOPES, rewriteModel: false, defaultMaxOutputTokens: 10 },
+    DIALECTS,
+  ).open({
+    lane: 'byte',
+    api: 'messages',
+    model: 'up',
+    features: featuresOf('messages', undefined),
+    channel: 'd/c',
+    withoutCarriers: false,
+  })
+  expect(lane.hasState === true).toBe(found)
+})

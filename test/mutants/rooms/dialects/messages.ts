@@ -7,6 +7,12 @@ export const MESSAGES: Mutant[] = [
     "event !== 'error' && isRecord(value)",
     'isRecord(value)',
   ]),
+  // A call of an answer names another thing: JavaScript drops the last digits of an id.
+  ...faults(
+    'proxy/dialects/messages/codec/long-inputs.ts',
+    'proxy/dialects/messages/codec/long-inputs.test.ts',
+    ['withLongInputs(value, () => text) : value', 'value : value'],
+  ),
   // Clients run a call whose block has stopped although the answer was cut.
   ...faults(
     'proxy/dialects/messages/codec/answer/block-write-stream.ts',

@@ -10,12 +10,12 @@ import {
   stringAt,
   stringsAt,
 } from '../../../core/json/checks.ts'
-import { withLongInputs } from '../../../core/json/exact.ts'
 import { type Fields, noFields } from '../../../core/json/value.ts'
 import { inside, keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, OutputFormat, Reasoning } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
 import { sessionOf } from '../../session.ts'
+import { withLongInputs } from '../long-inputs.ts'
 import { decodeToolChoice, decodeTools } from './decode-tools.ts'
 import { decodeSystem, decodeTurns } from './decode-turns.ts'
 
