@@ -74,7 +74,7 @@ function compileRoute(
     name: metadata.name,
     model: spec.model,
     created: Math.floor(metadata.createdAt / 1000),
-    ...present({ listed, maxOutputTokens, contextLength, price }),
+    ...present({ listed }),
     targets,
     ...(targets.length > 0 &&
       hasImagesChannelsOnly(metadata.namespace, spec, channels) && { picturesOnly: true }),
@@ -91,6 +91,7 @@ function compileRoute(
     },
     conversion: { unsupported: spec.conversion?.unsupported ?? 'Drop' },
     rewriteModel: spec.rewriteModel ?? false,
+    ...present({ maxOutputTokens, contextLength, price }),
     free: spec.free ?? false,
     display: { ...spec.display },
   }
