@@ -204,12 +204,12 @@ export class Settles {
 
   /** Runs `work` on a few at a time, until one returns false. */
   async #each<T>(items: readonly T[], work: (item: T) => Promise<boolean>): Promise<void> {
-    let goesOn = true
+    let answered = true
     const queue = items.values()
     const lane = async () => {
       for (const item of queue) {
-        goesOn = (await work(item)) && goesOn
-        if (!goesOn || this.#stopped) return
+        answered = (await work(item)) && answered
+        if (!answered || this.#stopped) return
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, lane))
