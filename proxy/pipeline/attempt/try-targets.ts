@@ -188,9 +188,9 @@ function isConversionFault(
   failure: UpstreamFailure,
 ): boolean {
   if (failure.class !== 'caller_fault' || lane.kind === 'byte') return false
-  const native = (other: PlannedTarget) => other.lane === 'byte' && !tried.has(other) && !excluded.has(other)
-  if (!targets.some(native)) return false
-  for (const other of targets) if (!native(other)) excluded.add(other)
+  const isUnconverted = (other: PlannedTarget) => other.lane === 'byte' && !tried.has(other) && !excluded.has(other)
+  if (!targets.some(isUnconverted)) return false
+  for (const other of targets) if (!isUnconverted(other)) excluded.add(other)
   return true
 }
 

@@ -82,7 +82,7 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
     if (unsupported === 'Reject') refuseLosses(losses)
     return { changes, losses }
   }
-  const openNative = (target: LaneTarget): Lane => {
+  const openBytes = (target: LaneTarget): Lane => {
     const { api, model, features } = target
     const state = openState(target)
     const emulates = target.emulate === true || (parsed.compacts === true && !features.compaction)
@@ -114,7 +114,7 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
       throw new GatewayError('upstream_error', 'The upstream cannot read this request.', { final: true })
     }
     const { lane, api, model, features, withoutCarriers } = target
-    if (lane === 'byte' || api === undefined) return openNative(target)
+    if (lane === 'byte' || api === undefined) return openBytes(target)
     if (codec === undefined) throw new TypeError(`${client.name} is never converted`)
     const to = { model, features, withoutCarriers, unsupported, defaultMaxOutputTokens }
     return hubLane({ codec, lossNames: client.lossNames }, view(), { ...to, upstream: dialects[api] })
