@@ -133,7 +133,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/attempt/try-targets.ts',
     'test/e2e/faults/retry-with-changes.test.ts',
     // A conversion error is the caller's mistake.
-    ['if (!targets.some(native)) return false', 'return false'],
+    ['if (!targets.some(isUnconverted)) return false', 'return false'],
   ),
   ...faults(
     'proxy/pipeline/attempt/try-targets.ts',
