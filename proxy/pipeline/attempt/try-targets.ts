@@ -188,7 +188,8 @@ function isConversionFault(
   failure: UpstreamFailure,
 ): boolean {
   if (failure.class !== 'caller_fault' || lane.kind === 'byte') return false
-  const isUnconverted = (other: PlannedTarget) => other.lane === 'byte' && !tried.has(other) && !excluded.has(other)
+  const isUnconverted = (other: PlannedTarget) =>
+    other.lane === 'byte' && !tried.has(other) && !excluded.has(other)
   if (!targets.some(isUnconverted)) return false
   for (const other of targets) if (!isUnconverted(other)) excluded.add(other)
   return true

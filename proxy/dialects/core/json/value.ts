@@ -1,3 +1,5 @@
+import { jsonOf } from '../../../../contract/text.ts'
+
 /** A JSON object. */
 export type Fields = Record<string, unknown>
 
@@ -44,10 +46,5 @@ const JSON_BEGIN = /^\s*[[{"\d\-tfn]/
 
 /** The parsed JSON, or undefined for other text. Checks the first character first, because exceptions are slow. */
 export function tryParse(text: string): unknown {
-  if (!JSON_BEGIN.test(text)) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return JSON_BEGIN.test(text) ? jsonOf(text) : undefined
 }
