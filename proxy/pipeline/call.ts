@@ -1,7 +1,7 @@
 /** One call of a client: a request over HTTP, or a frame of a WebSocket. */
 import type { IncomingMessage } from 'node:http'
 import type { Endpoint } from '../dialects/index.ts'
-import type { LargeBody } from './body/read-body.ts'
+import type { LargeBody, WholeBody } from './body/read-body.ts'
 
 export interface Call {
   endpoint: Endpoint & { name: string }
@@ -12,7 +12,7 @@ export interface Call {
   /** Aborted when work on the answer must end early; its reason is ClientGone or the GatewayError for the client. */
   control: AbortController
   /** Reads the body, or only its beginning if the endpoint streams larger ones. Throws GatewayError and ClientGone. */
-  read(): Promise<Buffer | LargeBody>
+  read(): Promise<WholeBody | LargeBody>
   /** Answers that the connection itself remembers. */
   memory?: ConnectionMemory
   /** False: the answer only prepares a conversation; it calls no upstream and costs nothing. */

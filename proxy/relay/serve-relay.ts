@@ -14,7 +14,7 @@ import { networkOf } from '../../contract/address.ts'
 import { GatewayError } from '../errors.ts'
 import { connectTo } from '../outbound/checked.ts'
 import { addressOf, admit, endWithKey } from '../pipeline/admission/admit.ts'
-import { bodyBounds, readBody } from '../pipeline/body/read-body.ts'
+import { bodyBounds, readBody, withScan } from '../pipeline/body/read-body.ts'
 import type { Ports } from '../pipeline/ports.ts'
 import { arrivalOf, type HttpRequest } from '../pipeline/request/client.ts'
 import type { RequestContext } from '../pipeline/request/context.ts'
@@ -90,9 +90,10 @@ async function read(
   const { limits, turns } = bodies
   const bounds = bodyBounds({ limits, memory: relay.bodyMemory }, 'relay')
   const body = await ctx.stage('body', () => readBody(ctx.req, res, bounds))
-  if (!Buffer.isBuffer(body)) throw new TypeError('the relay takes no uploads')
-  const parse = () => parseRelayRequest(body, limits.json)
-  const request = await ctx.stage('parse', () => turns.take(client, body.length, ctx.cancel, parse))
+  if ('prefix' in body) throw new TypeError('the relay takes no uploads')
+  const { bytes } = body
+  const parse = () => parseRelayRequest(bytes, withScan(limits.json, body))
+  const request = await ctx.stage('parse', () => turns.take(client, bytes.length, ctx.cancel, parse))
   ctx.record.stream = request.stream
   ctx.record.relay = { origin: originOf(request.url), style: request.style, sent: 0, received: 0 }
   return request

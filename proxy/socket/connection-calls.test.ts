@@ -15,7 +15,7 @@ describe('calls', () => {
     ])
     const [call] = calls
     expect(call).toMatchObject({ requestId: 'req_1', generate: false, endpoint: { name: 'responses' } })
-    expect((await call?.read())?.toString()).toBe('{"model":"m","input":"hi","stream":true}')
+    expect(await call?.read()).toEqual({ bytes: Buffer.from('{"model":"m","input":"hi","stream":true}') })
     // The call is over, so this abort must change nothing.
     shutdown.begin()
     expect(call?.control.signal.aborted).toBe(false)

@@ -206,7 +206,7 @@ export class Connection {
         req: this.#req,
         client,
         control,
-        read: () => Promise.resolve(body),
+        read: () => Promise.resolve({ bytes: body }),
         memory: this.#memory.of(stream),
         generate,
       })

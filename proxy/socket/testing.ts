@@ -4,6 +4,7 @@ import { onTestFinished, vi } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
 import { GatewayError } from '../errors.ts'
 import { listen } from '../outbound/testing.ts'
+import type { WholeBody } from '../pipeline/body/read-body.ts'
 import type { Call } from '../pipeline/call.ts'
 import { Shutdown } from '../pipeline/request/shutdown.ts'
 import { FIXED_LIMITS, type SocketLimits } from './limits.ts'
@@ -74,7 +75,7 @@ export async function socketServer(
     refused: (_req: IncomingMessage, error) => void refused.push(error),
     async serve(call) {
       calls.push(call)
-      await serve(call, JSON.parse((await call.read()).toString()))
+      await serve(call, JSON.parse(String(((await call.read()) as WholeBody).bytes)))
     },
   })
   const server = createServer()

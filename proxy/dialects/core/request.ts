@@ -1,6 +1,7 @@
 /** A client's request as its dialect parses it, and the bounds on its body. */
 import type { InputSize } from '../../../contract/sizes.ts'
 import type { BodyValue } from './json/body-value.ts'
+import type { ScannedBody } from './json/scanner.ts'
 
 /** The fields of a request that the gateway needs to route it and to hold money for it. */
 export interface RequestHead {
@@ -32,6 +33,8 @@ export interface JsonLimits {
   form?: FormLimits
   /** The request only prepares a conversation, and may have no input. */
   mayBeEmpty?: boolean
+  /** A body that passed these bounds while it arrived: it is not scanned again. */
+  scanned?: ScannedBody
 }
 
 /** Bounds on a form (multipart/form-data). */

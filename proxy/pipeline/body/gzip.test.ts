@@ -24,8 +24,8 @@ async function read(body: Buffer, encoding = 'gzip'): Promise<Buffer | string> {
   req.push(null)
   try {
     const read = await result
-    if (!Buffer.isBuffer(read)) throw new TypeError('an upload')
-    return read
+    if ('prefix' in read) throw new TypeError('an upload')
+    return read.bytes
   } catch (error) {
     return String((error as { code?: unknown }).code)
   }

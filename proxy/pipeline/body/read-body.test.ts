@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PassThrough } from 'node:stream'
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { BodyMemory } from './memory.ts'
-import { readBody } from './read-body.ts'
+import { readBody, type WholeBody } from './read-body.ts'
 
 const MIB = 1_048_576
 const LIMITS = {
@@ -12,6 +13,7 @@ const LIMITS = {
   maxInflatedBytes: MIB,
   memory: new BodyMemory(Infinity),
 }
+const JSON_LIMITS = { maxDepth: 8, maxKeys: 100 }
 const FORM = 'form/data'
 const API = {
   forms: [FORM],
@@ -29,7 +31,7 @@ async function read(chunks: Iterable<Buffer>, limits = LIMITS) {
   for (const chunk of chunks) stream.emit('data', chunk)
   stream.emit('end')
   const read = await body
-  return Buffer.isBuffer(read) ? read : read.prefix
+  return 'prefix' in read ? read.prefix : read.bytes
 }
 
 function* cut(whole: Buffer, sizes: Iterable<number>) {
@@ -104,6 +106,38 @@ test('a body in a single chunk is not copied', async () => {
   const chunk = Buffer.from('{"model":"m"}')
   expect(await read([chunk])).toBe(chunk)
 })
+
+test.each(['identity', 'gzip'])(
+  'the members of a large JSON body (%s) are found while it arrives',
+  async (encoding) => {
+    const whole = Buffer.from(
+      `{ "model": "m", "n\\u0061me" :[1,{"x":2}],\n"long":"\\"${'y'.repeat(200_000)}" }`,
+    )
+    const sent = encoding === 'gzip' ? gzipSync(whole) : whole
+    const part = fc.integer({ min: 1, max: sent.length })
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { maxLength: 20 }), async (sizes) => {
+        const stream = new PassThrough({ objectMode: true })
+        const headers = { 'content-encoding': encoding, 'content-length': String(sent.length) }
+        const req = Object.assign(stream, { headers }) as unknown as IncomingMessage
+        const body = readBody(req, new PassThrough() as unknown as ServerResponse, {
+          ...LIMITS,
+          json: JSON_LIMITS,
+        })
+        for (const chunk of cut(sent, [...sizes, sent.length]))
+          if (chunk.length > 0) stream.emit('data', chunk)
+        stream.emit('end')
+        const { bytes, members } = (await body) as WholeBody
+        expect(bytes.equals(whole)).toBe(true)
+        expect(members?.map(({ rawKey }) => rawKey)).toEqual(['model', 'n\\u0061me', 'long'])
+        expect(members?.map(({ start, end }) => JSON.parse(String(whole.subarray(start, end))))).toEqual(
+          Object.values(JSON.parse(String(whole))),
+        )
+      }),
+      { numRuns: 30 },
+    )
+  },
+)
 
 test('a body has the bytes that were sent, however they are split', async () => {
   const size = fc.oneof(

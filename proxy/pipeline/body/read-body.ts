@@ -2,13 +2,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGunzip } from 'node:zlib'
 import type { ClientApi } from '../../dialects/core/dialect.ts'
-import { JsonScanner } from '../../dialects/core/json/scanner.ts'
+import { type Entry, JsonScanner, type Member, membersOf } from '../../dialects/core/json/scanner.ts'
 import type { JsonLimits } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Limits } from '../limits.ts'
 import { ClientGone } from '../request/client.ts'
 import type { BodyIntake } from './intake.ts'
 import { type BodyLease, type BodyMemory, noMemory } from './memory.ts'
+
+export interface WholeBody {
+  bytes: Buffer
+  /** Of a JSON object that was scanned while it arrived, within the bounds of `BodyBounds.json`. */
+  members?: Member[]
+}
 
 /** The beginning of a body that is too large to hold in memory. The rest stays unread until the upload takes it. */
 export interface LargeBody {
@@ -55,7 +61,7 @@ export async function readBody(
   res: ServerResponse,
   { memory, json, ...limits }: BodyBounds,
   { forms = [], parseUpload }: Pick<ClientApi, 'forms' | 'parseUpload'> = {},
-): Promise<Buffer | LargeBody> {
+): Promise<WholeBody | LargeBody> {
   const isForm = requireType(req.headers['content-type'], forms) === 'form'
   const encoding = (req.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (encoding !== 'identity' && encoding !== 'gzip') {
@@ -68,23 +74,30 @@ export async function readBody(
   if (length > maxBytes && length < Infinity) throw tooLarge(maxBytes)
   if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue()
   const isGzip = encoding === 'gzip'
-  const guard =
-    isForm || json === undefined || (length <= GUARD_FROM_BYTES && !isGzip)
+  const entries: Entry[] = []
+  const scanner =
+    isForm || json === undefined || (length <= SCAN_FROM_BYTES && !isGzip)
       ? undefined
-      : new JsonScanner({ limits: json, onlyObjects: true })
-  const look = (chunk: Buffer) => guard?.push(chunk)
+      : new JsonScanner({ limits: json, onlyObjects: true, each: (entry) => entries.push(entry) })
+  const look = (chunk: Buffer) => scanner?.push(chunk)
   const { body, lease } = await collect(req, res, {
     maxBodyBytes,
     maxBytes,
     memory,
     look: isGzip ? undefined : look,
   })
-  if (!isGzip || !Buffer.isBuffer(body)) return body
-  return inflate(body, limits.maxInflatedBytes, lease, look)
+  if (!Buffer.isBuffer(body)) return body
+  const bytes = isGzip ? await inflate(body, limits.maxInflatedBytes, lease, look) : body
+  return scanner === undefined ? { bytes } : { bytes, members: membersOf(bytes, entries) }
 }
 
-/** Smaller bodies are checked when they are whole. */
-const GUARD_FROM_BYTES = 131_072
+/** `limits`, with what the scan of this body has found. */
+export function withScan(limits: JsonLimits, { bytes, members }: WholeBody): JsonLimits {
+  return members === undefined ? limits : { ...limits, scanned: { bytes, members } }
+}
+
+/** Smaller bodies are scanned when they are whole. */
+const SCAN_FROM_BYTES = 131_072
 /** Larger than zlib's own 16 KiB: each chunk is a turn of the event loop. */
 const INFLATED_CHUNK_BYTES = 131_072
 

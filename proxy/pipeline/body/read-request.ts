@@ -5,6 +5,7 @@ import type { ParsedRequest } from '../../dialects/core/request.ts'
 import type { Call } from '../call.ts'
 import type { AdmittedContext } from '../request/context.ts'
 import type { BodyIntake } from './intake.ts'
+import { type WholeBody, withScan } from './read-body.ts'
 import { openUpload, type Upload } from './upload.ts'
 
 export interface ReadRequest {
@@ -23,13 +24,14 @@ export async function readRequest(
   // The body must not outlive this function: once parsed it is in memory only until it is sent.
   const body = await ctx.stage('body', () => call.read())
   const bounds = { ...limits.json, mayBeEmpty: call.generate === false }
-  const parse = (whole: Buffer) =>
-    turns.take(ctx.caller.hash, whole.length, ctx.cancel, () =>
-      api.parseRequest(whole, bounds, ctx.req.headers, ctx.req.url),
+  const parse = (whole: WholeBody) =>
+    turns.take(ctx.caller.hash, whole.bytes.length, ctx.cancel, () =>
+      api.parseRequest(whole.bytes, withScan(bounds, whole), ctx.req.headers, ctx.req.url),
     )
-  const read = Buffer.isBuffer(body)
-    ? { request: await ctx.stage('parse', () => parse(body)) }
-    : openUpload(api, body, ctx.control, limits.json.form)
+  const read =
+    'prefix' in body
+      ? openUpload(api, body, ctx.control, limits.json.form)
+      : { request: await ctx.stage('parse', () => parse(body)) }
   ctx.record.model = loggedModel(read.request.head.model, ctx.caller)
   ctx.record.stream = read.request.head.stream
   return read

@@ -13,6 +13,18 @@ export const PARSERS: Mutant[] = [
     // Empty nested lists are not counted.
     ['        if (++values > maxValues)', '        if (values > maxValues)'],
   ),
+  ...faults(
+    'proxy/dialects/core/json/scanner.ts',
+    'proxy/dialects/core/json/body.test.ts',
+    // The members of the body that arrived count for a body that was made from it.
+    ['if (limits?.scanned?.bytes === bytes)', 'if (limits?.scanned)'],
+  ),
+  ...faults(
+    'proxy/pipeline/body/read-body.ts',
+    'proxy/pipeline/body/read-body.test.ts',
+    // The members of a compressed body are those of its compressed bytes.
+    ['members: membersOf(bytes, entries)', 'members: membersOf(body, entries)'],
+  ),
 
   ...faults(
     'proxy/dialects/images/fields.ts',

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
 import { parseJsonObject } from './body.ts'
 import { BodyValue } from './body-value.ts'
+import { scanObject } from './scanner.ts'
 
 const LIMITS = { maxDepth: 8, maxKeys: 100 }
 const READ = new Set(['model', 'stream'])
@@ -21,6 +22,15 @@ describe('parseJsonObject', () => {
     const { value, members } = parseJsonObject(Buffer.from(' {"model":"m","x":[1]}'), LIMITS, READ)
     expect(value).toEqual({ model: 'm', x: [1] })
     expect(members.map((m) => m.rawKey)).toEqual(['model', 'x'])
+  })
+
+  test('scans a body that was not scanned while it arrived', () => {
+    const arrived = Buffer.from('{"model":"m"}')
+    const scanned = { bytes: arrived, members: scanObject(arrived) }
+    const limits = { ...LIMITS, scanned }
+    expect(parseJsonObject(arrived, limits, READ).members).toBe(scanned.members)
+    const other = Buffer.from('{"x":"m","y":1}')
+    expect(parseJsonObject(other, limits, READ).members.map((m) => m.rawKey)).toEqual(['x', 'y'])
   })
 
   test.each([

@@ -23,6 +23,13 @@ export interface Member {
   end: number
 }
 
+/** A JSON object in bytes. */
+export interface ScannedBody {
+  bytes: Buffer
+  /** In the order of the bytes. */
+  members: Member[]
+}
+
 /**
  * The meaning of a byte outside strings. A table, because bodies of megabytes are scanned byte by byte. A value begins
  * with a byte below CLOSE.
@@ -177,12 +184,21 @@ export class JsonScanner {
  * nothing else on any bytes.
  */
 export function scanObject(bytes: Buffer, limits?: JsonLimits): Member[] {
-  const members: Member[] = []
-  const each = ({ keyStart, keyEnd, start, end }: Entry) => {
-    if (keyEnd >= 0) members.push({ rawKey: bytes.toString('utf8', keyStart, keyEnd), start, end })
-  }
-  new JsonScanner({ ...(limits && { limits }), each }).push(bytes)
-  return members
+  if (limits?.scanned?.bytes === bytes) return limits.scanned.members
+  const entries: Entry[] = []
+  new JsonScanner({ ...(limits && { limits }), each: (entry) => entries.push(entry) }).push(bytes)
+  return membersOf(bytes, entries)
+}
+
+/** The members among the entries of an object in `bytes`. */
+export function membersOf(bytes: Buffer, entries: readonly Entry[]): Member[] {
+  return entries
+    .filter(({ keyEnd }) => keyEnd >= 0)
+    .map(({ keyStart, keyEnd, start, end }) => ({
+      rawKey: bytes.toString('utf8', keyStart, keyEnd),
+      start,
+      end,
+    }))
 }
 
 function refusal(problem: string): GatewayError {
