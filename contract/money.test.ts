@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cost, flatCost, formatDollars, MAX_DOLLARS, type Price, parseDollars } from './money.ts'
+import {
+  cost,
+  flatCost,
+  formatDollars,
+  MAX_DOLLARS,
+  type Price,
+  parseDollars,
+  priceVersion,
+} from './money.ts'
 import { type Usage, zeroUsage } from './usage.ts'
 
 const FREE: Price = {
@@ -197,4 +205,21 @@ describe('cost', () => {
       }),
     )
   })
+})
+
+describe('the version of a price', () => {
+  const price = { ...FREE, input: 5, multipliers: { flex: 1, fast: 2 } }
+
+  it('is the same for the same price, in any order', () => {
+    const { multipliers: _, ...amounts } = price
+    expect(priceVersion({ multipliers: { fast: 2, flex: 1 }, ...amounts })).toBe(priceVersion(price))
+    expect(priceVersion(price)).toMatch(/^[0-9a-f]{8}$/)
+  })
+
+  it.each([{ input: 6 }, { output: 1 }, { multipliers: { flex: 1, fast: 3 } }, { multipliers: { flex: 1 } }])(
+    'changes with %o',
+    (change) => {
+      expect(priceVersion({ ...price, ...change })).not.toBe(priceVersion(price))
+    },
+  )
 })

@@ -2,6 +2,7 @@
  * Money. People read and write decimal US dollars with at most nine decimals ("0.000000001"). The store and the
  * ledger hold integer nano-dollars. Costs are computed in BigInt and rounded up once per request.
  */
+import { hash } from 'node:crypto'
 import { withoutEnd } from './text.ts'
 import { type Usage, zeroUsage } from './usage.ts'
 
@@ -62,6 +63,12 @@ export function cost(price: Price, usage: Usage, tier?: string): Nanos {
   const unit = TOKENS_PER_PRICE * MULTIPLIER_UNIT
   const nanos = (total + unit - 1n) / unit
   return nanos > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(nanos)
+}
+
+/** Eight hex digits that change whenever the price does. */
+export function priceVersion({ multipliers, ...amounts }: Price): string {
+  const sorted = (object: object) => Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1))
+  return hash('sha256', JSON.stringify([sorted(amounts), sorted(multipliers)]), 'hex').slice(0, 8)
 }
 
 /** The cost of a request without any usage: `perRequest` alone. */

@@ -20,6 +20,11 @@ export function zeroUsage(): Usage {
   return { input: 0, cachedInput: 0, cacheWrite: 0, cacheWriteLong: 0, output: 0, reasoning: 0, images: 0 }
 }
 
+/** The kinds that were used, for logs and entries. */
+export function withoutZeros(usage: Usage): Record<string, number> {
+  return Object.fromEntries(Object.entries(usage).filter(([, count]) => count !== 0))
+}
+
 /** Prompt tokens of every kind. */
 export function totalInput(usage: Usage): number {
   return usage.input + usage.cachedInput + usage.cacheWrite + usage.cacheWriteLong

@@ -9,6 +9,7 @@ import {
   type Store,
   StoreUnavailable,
 } from '../store/contract.ts'
+import { Sweep } from './books/sweep.ts'
 import { CreditApplier } from './publish/credits.ts'
 import { type AttemptOutcome, Publisher, type PublishResult } from './publish/publisher.ts'
 import type { AppliedCredits, Compiled, FoundStatus, Recorded, Removal, Touched } from './snapshot.ts'
@@ -21,15 +22,20 @@ const IDLE_MS = 1_000
 const SLOW_AFTER_MS = 5_000
 const VERIFY_MS = 1_000
 const VERIFY_TABLE_MS = 2_000
-const FUNDS_MS = 10_000
+/** Between two looks at the accounts in use: their balances are read, and due holds expire. */
+const ACTIVE_MS = 10_000
+/** Between two looks at all accounts, and how many of them a second. */
 const REASSERT_MS = 300_000
+const REASSERTED_AT_ONCE = 250
+const WALK_MS = 600_000
+const WALKED_PER_SECOND = 250
+/** Between two looks for proxies that have gone; the leases of their holds end this long after they are missed. */
+const GONE_MS = 5_000
+const LEASES_END_MS = 26_000
+const SEARCHED_PER_SECOND = 5_000
 const REPAIR_MS = 60_000
 /** A new leader compares all stored records this soon. */
 const FIRST_REPAIR_MS = 2_000
-const REAP_MS = 10_000
-/** Holds that one call expires, so that the ledger never blocks for long. */
-const REAP_BATCH = 1_000
-
 interface LeadOptions {
   store: Store
   log: Log
@@ -57,6 +63,7 @@ export class Leader {
   readonly #options: LeadOptions
   readonly #board: StatusBoard
   readonly #credits: CreditApplier
+  readonly #sweep: Sweep
   readonly #publisher: Publisher
   readonly #ready = Promise.withResolvers<void>()
   readonly #stop = new AbortController()
@@ -71,6 +78,11 @@ export class Leader {
   /** Calls of the ledger run one after another. */
   #money: Promise<void> = Promise.resolve()
   readonly #loops: Promise<void>[]
+  readonly #unwatch: () => void
+  /** Proxies at the last look. */
+  #alive: ReadonlySet<string> = new Set()
+  /** performance.now() from when on the holds of proxies that have gone are due. */
+  #searchAt: number | undefined
 
   constructor(options: LeadOptions) {
     const { store, log, now, recorded, found, onAttempt, onSpoilt } = options
@@ -80,6 +92,7 @@ export class Leader {
     this.ready.catch(() => {})
     this.#board = new StatusBoard({ store, log, now, found, onChange: (ids) => this.#changed(ids) })
     this.#credits = new CreditApplier({ ledger: store.ledger, log, now, recorded })
+    this.#sweep = new Sweep(store.ledger)
     this.#publisher = new Publisher({
       store,
       credits: this.#credits,
@@ -94,11 +107,15 @@ export class Leader {
       this.#followHeartbeats(),
       this.#every(VERIFY_MS, () => this.#publisher.verify()),
       this.#every(VERIFY_TABLE_MS, () => this.#publisher.verifyTable()),
-      this.#every(FUNDS_MS, () => this.#onMoney((compiled) => this.#credits.verify(compiled))),
-      this.#every(REASSERT_MS, () => this.#onMoney((compiled) => this.#credits.reassert(compiled))),
+      this.#every(ACTIVE_MS, () => this.#lookAtActive()),
+      this.#every(REASSERT_MS, () => this.#reassertAll()),
+      this.#every(WALK_MS, () => this.#sweep.walk(WALKED_PER_SECOND, this.#stop.signal)),
+      this.#every(GONE_MS, () => this.#searchAfterDeaths()),
       this.#repair(),
-      this.#every(REAP_MS, () => reapAll(store)),
     ]
+    this.#unwatch = store.onRestored(() => {
+      if (this.#published) void this.#onMoney((compiled) => this.#credits.reassert(compiled))
+    })
   }
 
   /**
@@ -132,13 +149,14 @@ export class Leader {
 
   /** The current status of every resource. Rejects with StoreUnavailable. */
   async statuses(): Promise<ListedStatus[]> {
-    await this.#onMoney((compiled) => this.#credits.verify(compiled))
+    await this.#onMoney((compiled) => this.#credits.read(compiled))
     return this.#board.list()
   }
 
   /** Resolves when running calls have ended. */
   async stop(): Promise<void> {
     this.#stop.abort()
+    this.#unwatch()
     await Promise.all([...this.#loops, this.#publisher.stop()])
     await this.#money
   }
@@ -164,6 +182,32 @@ export class Leader {
     this.#removal = removal
     this.#options.log.warn({ namespaces: removal.namespaces }, removal.message)
     this.#options.onRemoval?.(removal)
+  }
+
+  async #lookAtActive(): Promise<void> {
+    await this.#sweep.round()
+    await this.#onMoney((compiled) => this.#credits.read(compiled, this.#sweep.active))
+  }
+
+  /** In parts, so that changes need not wait, and a store with a million accounts has little to do. */
+  async #reassertAll(): Promise<void> {
+    const ids = [...(this.#latest?.accounts.keys() ?? [])]
+    for (let from = 0; from < ids.length && !this.#stop.signal.aborted; from += REASSERTED_AT_ONCE) {
+      const part = ids.slice(from, from + REASSERTED_AT_ONCE)
+      await this.#onMoney((compiled) => this.#credits.reassert(compiled, part))
+      if (from + REASSERTED_AT_ONCE < ids.length) await pause(1_000, this.#stop.signal, 'resolve')
+    }
+  }
+
+  /** A proxy that died may not have reported the accounts that it had used last. */
+  async #searchAfterDeaths(): Promise<void> {
+    const alive = new Set(this.#board.live.map(({ proxy }) => proxy))
+    if ([...this.#alive].some((proxy) => !alive.has(proxy)))
+      this.#searchAt ??= performance.now() + LEASES_END_MS
+    this.#alive = alive
+    if (this.#searchAt === undefined || performance.now() < this.#searchAt) return
+    this.#searchAt = undefined
+    await this.#sweep.walk(SEARCHED_PER_SECOND, this.#stop.signal)
   }
 
   /** Never rejects. */
@@ -222,13 +266,5 @@ export class Leader {
 
   #logAway(error: unknown): void {
     this.#options.log.warn({ err: error }, 'the store does not respond')
-  }
-}
-
-/** Expires the holds of proxies that have died. */
-async function reapAll(store: Store): Promise<void> {
-  for (;;) {
-    const reaped = await store.ledger.reap(undefined, REAP_BATCH)
-    if (reaped.length < REAP_BATCH) return
   }
 }

@@ -22,13 +22,28 @@ export const accountRecordKey = (id: string) => `sluice:{cfg}:account:${id}`
 
 /** Ids of all accounts ever opened; a set. */
 export const ACCOUNTS = 'sluice:accounts'
+/** Accounts by the time of their last use; a sorted set. */
+export const TOUCHED = 'sluice:touched'
 
-/** All keys of an account, in the order that the ledger's scripts expect. */
-export function accountKeys(
-  account: string,
-): [bal: string, rsv: string, exp: string, gc: string, led: string] {
+/** The keys of an account. */
+export function accountKeys(account: string) {
   const key = (name: string) => `sluice:{${account}}:${name}`
-  return [key('bal'), key('rsv'), key('exp'), key('gc'), key('led')]
+  return {
+    /** Sums; a hash. */
+    bal: key('bal'),
+    /** Credits; a hash. */
+    crd: key('crd'),
+    /** Live and expired holds; a hash. */
+    rsv: key('rsv'),
+    /** Settled requests in three hashes that take turns. */
+    tmb: [key('tmb:0'), key('tmb:1'), key('tmb:2')] as const,
+    /** Entries; a stream. */
+    led: key('led'),
+    /** When expired holds are forgotten; a sorted set. */
+    gc: key('gc'),
+    /** Leases of the previous version; a sorted set. */
+    exp: key('exp'),
+  }
 }
 
 /** The channel that a session used last. The client's name of the session is stored only as a digest. */

@@ -21,6 +21,7 @@ const STAGES = [
 const STEPS = [
   'controller/source',
   'controller/compile',
+  'controller/books',
   'controller/publish',
   'controller/status',
   'controller/keys',
@@ -66,6 +67,7 @@ const PLACES: Record<string, string[]> = {
   'controller/snapshot.ts': ['contract'],
   'controller/source': ['contract', 'controller/snapshot.ts', 'controller/kube'],
   'controller/compile': ['contract', 'controller/snapshot.ts'],
+  'controller/books': ['store'],
   'controller/publish': ['contract', 'store', 'controller/snapshot.ts'],
   'controller/status': ['contract', 'store', 'controller/snapshot.ts', 'controller/kube'],
   'controller/keys': ['contract', 'controller/snapshot.ts', 'controller/kube'],
@@ -116,7 +118,7 @@ const PLACES: Record<string, string[]> = {
   cli: ['admin', 'contract', 'store', 'controller/*', 'proxy/*', 'examples'],
 
   examples: [],
-  bench: ['contract', 'test', 'tools'],
+  bench: ['contract', 'store', 'test', 'tools'],
   tools: ['admin', 'test/assets', 'contract', 'store', 'controller/*', 'proxy/*', 'cli', 'examples'],
   'test/assets': [],
   test: [

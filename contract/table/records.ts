@@ -100,6 +100,8 @@ const routeRecord = z.object({
   contextLength: z.int().optional(),
   /** A route that has no price and is not free is not served to enforced accounts. */
   price: priceRecord.optional(),
+  /** Changes whenever the price does; entries of the ledger name it. */
+  priceVersion: z.string().optional(),
   free: z.boolean(),
   display: z.object({
     name: z.string().optional(),

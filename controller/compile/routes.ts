@@ -4,6 +4,7 @@ import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
 import { parseDuration } from '../../contract/duration.ts'
 import { ENDPOINT_NAMES, type EndpointName, endpointsOf } from '../../contract/endpoints.ts'
 import { RETRYABLE_CLASSES } from '../../contract/failures.ts'
+import { priceVersion } from '../../contract/money.ts'
 import { featuresOf } from '../../contract/profiles.ts'
 import type { RouteRecord, TargetRecord } from '../../contract/table/records.ts'
 import { present } from '../../kit/present.ts'
@@ -91,7 +92,7 @@ function compileRoute(
     },
     conversion: { unsupported: spec.conversion?.unsupported ?? 'Drop' },
     rewriteModel: spec.rewriteModel ?? false,
-    ...present({ maxOutputTokens, contextLength, price }),
+    ...present({ maxOutputTokens, contextLength, price, priceVersion: price && priceVersion(price) }),
     free: spec.free ?? false,
     display: { ...spec.display },
   }

@@ -1,14 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { objectId } from '../../contract/ids.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
+import { StoreUnavailable } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
-import type { Ledger } from '../../store/ledger/contract.ts'
+import type { EntryNote, Ledger } from '../../store/ledger/contract.ts'
 import type { Compiled, Recorded } from '../snapshot.ts'
 import { CreditApplier } from './credits.ts'
 
 const TEAM = objectId('default', 'team')
 const NEW = objectId('default', 'new')
 const NOW = 1_700_000_000_000
+const EPOCH = 3
 
 const account = (name: string): [string, AccountRecord] => {
   const id = objectId('default', name)
@@ -39,9 +41,10 @@ function wipe(): void {
       topups.push(command.id)
       return fresh.topup(command)
     },
-    async open(id) {
-      opened.push(id)
-      return fresh.open(id)
+    async open(command) {
+      const reply = await fresh.open(command)
+      if (reply === 'OK') opened.push(command.account)
+      return reply
     },
   }
 }
@@ -58,30 +61,26 @@ function applier(recorded?: Partial<Record<string, { credited: number; spent: nu
       return typeof found === 'number' ? { outcome: 'applied', appliedAt: found } : undefined
     },
   }
-  const facade: Ledger = {
-    open: (id) => ledger.open(id),
-    topup: (command) => ledger.topup(command),
-    reserve: (command) => ledger.reserve(command),
-    renew: (command) => ledger.renew(command),
-    settle: (command) => ledger.settle(command),
-    reap: (id, max) => ledger.reap(id, max),
-    balance: (id) => ledger.balance(id),
-    entries: (id, after, count) => ledger.entries(id, after, count),
-  }
+  const facade = new Proxy({} as Ledger, {
+    get: (_, command: keyof Ledger) => ledger[command],
+  })
   return new CreditApplier({ ledger: facade, log, now: () => NOW, recorded: words })
 }
 
 const spend = async (amount: number) => {
-  const note = { reason: 'usage' as const, model: 'm', channel: 'c', key: 'k', tokens: {} }
-  const hold = { account: TEAM, id: `r${amount}`, amount, enforced: true, overdraft: 0, leaseMs: 60_000 }
-  await ledger.reserve({ ...hold, about: { model: 'm', key: 'k' } })
-  await ledger.settle({ account: TEAM, id: hold.id, actual: amount, reservedAt: Date.now(), note })
+  const about = { model: 'm', channel: 'c', key: 'k', endpoint: 'chat', tier: '', price: '' }
+  const note: EntryNote = { ...about, reason: 'usage', tokens: {}, flags: [] }
+  const terms = { account: TEAM, id: `r${amount}`, amount, seen: 0, enforced: true, overdraft: 0 }
+  await ledger.reserve({ ...terms, leaseMs: 60_000, note })
+  await ledger.settle({ account: TEAM, id: terms.id, actual: amount, reservedAt: Date.now(), note })
 }
+
+const open = () => ledger.open({ account: TEAM, epoch: EPOCH, create: true })
 
 describe('a ledger that was wiped', () => {
   it('gets no credit again: accounts that had credits stay closed, new ones open', async () => {
     const credits = applier()
-    await credits.apply(money(['default/one', 7]))
+    await credits.apply(money(['default/one', 7]), EPOCH)
     wipe()
     topups = []
     opened = []
@@ -89,7 +88,7 @@ describe('a ledger that was wiped', () => {
     expect([...applied.lost]).toEqual([TEAM])
     expect(opened).toEqual([NEW])
     expect(topups).toEqual([])
-    await credits.apply(money(['default/one', 7], ['default/two', 5]))
+    await credits.apply(money(['default/one', 7], ['default/two', 5]), EPOCH)
     expect(await ledger.balance(TEAM)).toBeUndefined()
     expect(applied.funds.get(NEW)?.balance).toBe(0)
   })
@@ -100,7 +99,7 @@ describe('a ledger that was wiped', () => {
     [{ 'default/one': NOW - 5 }],
   ])('is recognised by the recorded statuses: %o', async (recorded) => {
     const credits = applier(recorded)
-    await credits.apply(money(['default/one', 7], ['default/two', 5]))
+    await credits.apply(money(['default/one', 7], ['default/two', 5]), EPOCH)
     const { lost } = await credits.reassert(money(['default/one', 7], ['default/two', 5]))
     expect([...lost]).toEqual([TEAM])
     expect(await ledger.balance(TEAM)).toBeUndefined()
@@ -108,29 +107,29 @@ describe('a ledger that was wiped', () => {
 
   it('refuses a new credit because the account is closed', async () => {
     const credits = applier({ 'default/team': { credited: 7, spent: 0 } })
-    await credits.verify(money(['default/two', 5]))
-    const { applied } = await credits.apply(money(['default/two', 5]))
+    await credits.read(money(['default/two', 5]))
+    const { applied } = await credits.apply(money(['default/two', 5]), EPOCH)
     expect(applied.results.get('default/two')).toEqual({ outcome: 'closed' })
     expect(topups).toEqual([])
-    await ledger.open(TEAM)
-    await credits.verify(money(['default/two', 5]))
-    const restored = await credits.apply(money(['default/two', 5]))
+    await open()
+    await credits.read(money(['default/two', 5]))
+    const restored = await credits.apply(money(['default/two', 5]), EPOCH)
     expect(restored.applied.results.get('default/two')).toEqual({ outcome: 'applied', appliedAt: NOW })
   })
 
   it('has an account again once it is restored', async () => {
     const credits = applier({ 'default/team': { credited: 7, spent: 2 } })
-    expect((await credits.verify(money())).lost.has(TEAM)).toBe(true)
-    await ledger.open(TEAM)
-    await ledger.topup({ account: TEAM, id: 'restored', amount: 5 })
-    const { lost, funds } = await credits.verify(money())
+    expect((await credits.read(money())).lost.has(TEAM)).toBe(true)
+    await open()
+    await ledger.topup({ account: TEAM, epoch: EPOCH, id: 'restored', amount: 5 })
+    const { lost, funds } = await credits.read(money())
     expect(lost.size).toBe(0)
-    expect(funds.get(TEAM)).toEqual({ balance: 5, held: 0, credited: 7, spent: 2 })
+    expect(funds.get(TEAM)).toEqual({ balance: 5, held: 0, credited: 5, spent: 0 })
   })
 
   it('opens an account that never had money', async () => {
     const credits = applier({ 'default/team': { credited: 0, spent: 0 } })
-    await credits.apply(money())
+    await credits.apply(money(), EPOCH)
     wipe()
     const { lost } = await credits.reassert(money())
     expect(lost.size).toBe(0)
@@ -140,14 +139,14 @@ describe('a ledger that was wiped', () => {
 
 describe('a process that starts again', () => {
   it('makes no calls for recorded results, and reasserts them without a difference', async () => {
-    await applier().apply(money(['default/one', 7]))
+    await applier().apply(money(['default/one', 7]), EPOCH)
     topups = []
     opened = []
     const recorded = { 'default/team': { credited: 7, spent: 0 }, 'default/one': NOW - 5 }
     const credits = applier(recorded)
-    const { applied } = await credits.apply(money(['default/one', 7]))
+    const { applied } = await credits.apply(money(['default/one', 7]), EPOCH)
     expect(topups).toEqual([])
-    expect(opened).toEqual([NEW])
+    expect(opened).toEqual([])
     expect(applied.results.get('default/one')).toEqual({ outcome: 'applied', appliedAt: NOW - 5 })
     const again = await credits.reassert(money(['default/one', 7]))
     expect(topups).toEqual(['default/one'])
@@ -156,11 +155,11 @@ describe('a process that starts again', () => {
   })
 
   it('continues after a process that died between the ledger and the status', async () => {
-    await applier().apply(money(['default/one', 7]))
+    await applier().apply(money(['default/one', 7]), EPOCH)
     await spend(2)
     // Nothing was recorded, but the account exists in the ledger, and its credit is not applied twice.
     const credits = applier()
-    await credits.apply(money(['default/one', 7]))
+    await credits.apply(money(['default/one', 7]), EPOCH)
     const { funds, lost } = await credits.reassert(money(['default/one', 7]))
     expect(lost.size).toBe(0)
     expect(funds.get(TEAM)?.balance).toBe(5)
@@ -178,20 +177,62 @@ describe('a process that starts again', () => {
     const credits = applier()
     const first = { id: 'default/one', account: TEAM, amount: 7, uid: 'old' }
     const outcome = async (wanted: Compiled['credits']) =>
-      (await credits.apply({ ...money(), credits: wanted })).applied.results.get('default/one')?.outcome
+      (await credits.apply({ ...money(), credits: wanted }, EPOCH)).applied.results.get('default/one')
+        ?.outcome
     expect(await outcome([first])).toBe('applied')
     await outcome(next)
     expect(await outcome([{ ...first, uid: 'new' }])).toBe('already')
-    expect((await credits.verify(money())).funds.get(TEAM)?.balance).toBe(7)
+    expect((await credits.read(money())).funds.get(TEAM)?.balance).toBe(7)
   })
 
   it('counts deleted credits, and a credit that was applied but not recorded', async () => {
-    await applier().apply(money(['default/gone', 7], ['default/late', 10]))
+    await applier().apply(money(['default/gone', 7], ['default/late', 10]), EPOCH)
     await spend(3)
     // Recorded before the second credit was applied.
     const credits = applier({ 'default/team': { credited: 7, spent: 3 } })
-    await credits.apply(money(['default/late', 10], ['default/new', 1]))
-    const { funds } = await credits.verify(money(['default/late', 10], ['default/new', 1]))
+    await credits.apply(money(['default/late', 10], ['default/new', 1]), EPOCH)
+    const { funds } = await credits.read(money(['default/late', 10], ['default/new', 1]))
     expect(funds.get(TEAM)).toEqual({ balance: 15, held: 0, credited: 18, spent: 3 })
+  })
+})
+
+describe('the sums', () => {
+  it('are those of the ledger, even if its reply to a credit was lost', async () => {
+    const credits = applier()
+    const { topup } = ledger
+    ledger.topup = async (command) => {
+      await topup(command)
+      throw new StoreUnavailable('the reply was lost')
+    }
+    const wanted = money(['default/one', 10])
+    expect((await credits.apply(wanted, EPOCH)).complete).toBe(false)
+    ledger.topup = topup
+    await spend(4)
+    await credits.apply(wanted, EPOCH)
+    const { funds, results } = await credits.read(wanted)
+    expect(funds.get(TEAM)).toEqual({ balance: 6, held: 0, credited: 10, spent: 4 })
+    expect(results.get('default/one')?.outcome).toBe('already')
+  })
+
+  it('show a debit as a smaller credit, not as spending', async () => {
+    const credits = applier()
+    const wanted = money(['default/one', 50], ['default/minus', -30])
+    const { applied } = await credits.apply(wanted, EPOCH)
+    expect(applied.funds.get(TEAM)).toEqual({ balance: 20, held: 0, credited: 20, spent: 0 })
+  })
+})
+
+describe('a controller that was replaced', () => {
+  const used = { 'default/team': { credited: 1, spent: 0 } }
+
+  it.each([
+    ['that it knows as new', undefined],
+    ['that had money', used],
+  ])('credits no account %s, and learns nothing wrong', async (_, recorded) => {
+    await applier().apply(money(['default/first', 1]), EPOCH + 1)
+    const replaced = applier(recorded)
+    const wanted = { ...money(['default/one', 7]), accounts: new Map([account('team')]) }
+    const { applied, complete } = await replaced.apply(wanted, EPOCH)
+    expect([complete, applied.results.size, (await ledger.balance(TEAM))?.posted]).toEqual([false, 0, 1])
   })
 })

@@ -1,9 +1,8 @@
 /**
- * Opens accounts and applies credits in the ledger, each once. An account that had credits or spending is never opened
- * again: if the ledger does not have it, its balance was lost, and applying its credits again would give money away.
+ * Opens accounts and applies credits in the ledger, each once. An account that has spent, or whose credits cannot all be
+ * applied again, is never opened again: if the ledger does not have it, its balance was lost.
  */
 import type { Log } from '../../contract/log.ts'
-import type { Nanos } from '../../contract/money.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
 import type { Balance, Ledger } from '../../store/ledger/contract.ts'
 import type {
@@ -29,15 +28,19 @@ type Money = Pick<Compiled, 'accounts' | 'credits'>
 
 /** Knowledge about one account. */
 interface Account {
-  /** Funds in its status when first seen. */
-  before: Pick<Funds, 'credited' | 'spent'>
-  /** Sum of the credits applied since. */
-  added: Nanos
-  /** The account had credits or spending: it is never opened again. */
+  /** It had credits or spending: it is never opened again. */
   used: boolean
   /** `unknown`: the ledger has not answered yet. */
   state: 'unknown' | 'open' | 'lost'
-  balance: Pick<Balance, 'posted' | 'held'> | undefined
+  /** The term in which it was opened. */
+  epoch: number | undefined
+  balance: Balance | undefined
+}
+
+/** The leader of a later term was at work in the ledger. */
+class Fenced extends Error {
+  override name = 'Fenced'
+  override message = 'another controller has taken over'
 }
 
 export class CreditApplier {
@@ -46,6 +49,8 @@ export class CreditApplier {
   readonly #results = new Map<string, { plan: CreditPlan; result: CreditResult }>()
   /** Accounts that received a credit since their balance was read. */
   readonly #raised = new Set<string>()
+  /** The leader's term; undefined before the first publication. */
+  #epoch: number | undefined
   /** The last result. */
   #last: AppliedCredits | undefined
   /** The last attempt was complete. */
@@ -57,15 +62,17 @@ export class CreditApplier {
 
   /**
    * Opens new accounts and applies new credits, as far as the ledger answers; never rejects. `complete` is false if
-   * something must be retried. Earlier results are trusted; `verify` and `reassert` check them. Without accounts or credits
+   * something must be retried. Earlier results are trusted; `read` and `reassert` check them. Without accounts or credits
    * in `touched`, no call is made; undefined: anything may have changed.
    */
   async apply(
     money: Money,
+    epoch: number,
     touched?: Pick<Touched, 'accounts' | 'credits'>,
   ): Promise<{ applied: AppliedCredits; complete: boolean }> {
-    const same = touched?.accounts.size === 0 && touched.credits.size === 0
+    const same = touched?.accounts.size === 0 && touched.credits.size === 0 && epoch === this.#epoch
     if (same && this.#last !== undefined && this.#settled) return { applied: this.#last, complete: true }
+    this.#epoch = epoch
     this.#remember(money)
     const attempt = new Attempt(this.#options.log)
     const fresh = [...money.accounts.keys()].filter((id) => {
@@ -82,17 +89,21 @@ export class CreditApplier {
     return { applied: this.applied(money), complete: attempt.complete }
   }
 
-  /** Reads every balance, and notices which accounts the ledger has lost or has again. */
-  async verify(money: Money): Promise<AppliedCredits> {
+  /** Reads the balances of these accounts (all without `ids`), and notices which the ledger has lost or has again. */
+  async read(money: Money, ids: Iterable<string> = money.accounts.keys()): Promise<AppliedCredits> {
     this.#remember(money)
-    await new Attempt(this.#options.log).runAll([...money.accounts.keys()], (id) => this.#readBalance(id))
+    const known = [...ids].filter((id) => money.accounts.has(id))
+    await new Attempt(this.#options.log).runAll(known, (id) => this.#open(id))
     return this.applied(money)
   }
 
-  /** Applies every credit again; the ledger ignores those that it has. */
-  async reassert(money: Money): Promise<AppliedCredits> {
-    await this.verify(money)
-    const open = money.credits.filter(({ account }) => this.#accounts.get(account)?.state === 'open')
+  /** Applies the credits of these accounts (all without `ids`) again; the ledger ignores those that it has. */
+  async reassert(money: Money, ids?: Iterable<string>): Promise<AppliedCredits> {
+    const chosen = new Set(ids ?? money.accounts.keys())
+    await this.read(money, chosen)
+    const open = money.credits.filter(
+      ({ account }) => chosen.has(account) && this.#accounts.get(account)?.state === 'open',
+    )
     const attempt = new Attempt(this.#options.log)
     await attempt.runAll(open, (plan) => this.#topUp(plan))
     await attempt.runAll([...this.#raised], (id) => this.#readBalance(id))
@@ -112,7 +123,7 @@ export class CreditApplier {
     for (const id of accounts.keys()) {
       const account = this.#accounts.get(id)
       if (account?.state === 'lost') lost.add(id)
-      else if (account?.balance !== undefined) funds.set(id, fundsOf(account, account.balance))
+      else if (account?.balance !== undefined) funds.set(id, fundsOf(account.balance))
     }
     this.#last = { results, funds, lost }
     return this.#last
@@ -138,10 +149,20 @@ export class CreditApplier {
     }
   }
 
+  /** Makes sure, once in a term, that the account exists as this version keeps it, and reads its balance. */
   async #open(id: string): Promise<void> {
-    await this.#options.ledger.open(id)
     const account = this.#accounts.get(id)
-    if (account !== undefined) account.state = 'open'
+    if (account === undefined) return
+    if (this.#epoch !== undefined && account.epoch !== this.#epoch) {
+      const reply = await this.#options.ledger.open({
+        account: id,
+        epoch: this.#epoch,
+        create: !account.used,
+      })
+      if (reply === 'FENCED') throw new Fenced()
+      if (reply === 'NOACCT') return this.#lose(id, account)
+      account.epoch = this.#epoch
+    }
     await this.#readBalance(id)
   }
 
@@ -151,14 +172,17 @@ export class CreditApplier {
     const balance = await this.#options.ledger.balance(id)
     this.#raised.delete(id)
     if (balance !== undefined) {
-      const { posted, held } = balance
-      account.balance = { posted, held }
-      account.used ||= posted !== 0 || held !== 0
+      account.balance = balance
+      account.used ||= balance.posted !== 0 || balance.held !== 0 || balance.entries > 0
       if (account.state === 'lost')
         this.#options.log.info({ account: id }, 'the ledger has this account again')
       account.state = 'open'
-    } else if (account.used) this.#lose(id, account)
-    else await this.#open(id)
+      return
+    }
+    if (account.used) return this.#lose(id, account)
+    account.epoch = undefined
+    account.state = 'unknown'
+    if (this.#epoch !== undefined) await this.#open(id)
   }
 
   #lose(id: string, account: Account): void {
@@ -168,6 +192,7 @@ export class CreditApplier {
         'the ledger has lost the balance of an account, which stays closed until it is restored',
       )
     account.state = 'lost'
+    account.epoch = undefined
     account.balance = undefined
   }
 
@@ -190,14 +215,16 @@ export class CreditApplier {
     const { id, account: accountId, amount } = plan
     const account = this.#accounts.get(accountId)
     if (account === undefined) return
-    const reply = await ledger.topup({ id, account: accountId, amount })
+    if (this.#epoch === undefined) throw new TypeError('no term has begun')
+    const { reply } = await ledger.topup({ id, account: accountId, amount, epoch: this.#epoch })
     const before = this.#latest(plan)
+    if (reply === 'FENCED') throw new Fenced()
     if (reply === 'NOACCT') {
       if (account.used) return this.#lose(accountId, account)
       account.state = 'unknown'
+      account.epoch = undefined
       throw new Error('an account that was opened is missing in the ledger')
     }
-    if (reply === 'OK' && before?.outcome !== 'applied') account.added += amount
     if (reply === 'OK' || reply === 'DUP') account.used = true
     this.#results.set(id, { plan, result: resultOf(reply, before, now) })
     if (reply === 'OK') this.#raised.add(accountId)
@@ -205,11 +232,11 @@ export class CreditApplier {
 }
 
 const CLOSED: CreditResult = { outcome: 'closed' }
+const NOTHING = { credited: 0, spent: 0 }
 
 function firstSight(record: AccountRecord, recorded: Recorded | undefined): Account {
-  const before = recorded?.account(`${record.namespace}/${record.name}`) ?? { credited: 0, spent: 0 }
-  const used = before.credited !== 0 || before.spent !== 0
-  return { before, added: 0, used, state: 'unknown', balance: undefined }
+  const { credited, spent } = recorded?.account(`${record.namespace}/${record.name}`) ?? NOTHING
+  return { used: credited !== 0 || spent !== 0, state: 'unknown', epoch: undefined, balance: undefined }
 }
 
 function resultOf(
@@ -229,11 +256,6 @@ function resultOf(
   }
 }
 
-/**
- * Spending never falls: a credit that was applied by a process that died before recording it shows in the balance, and
- * counts as credited here.
- */
-function fundsOf({ before, added }: Account, { posted, held }: Pick<Balance, 'posted' | 'held'>): Funds {
-  const credited = Math.max(before.credited + added, posted + before.spent)
+function fundsOf({ posted, held, credited }: Balance): Funds {
   return { balance: posted, held, credited, spent: credited - posted }
 }

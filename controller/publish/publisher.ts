@@ -183,7 +183,7 @@ export class Publisher {
     // From now on, later jobs are not merged with this one: if it fails, everything is compared.
     job.begun = true
     // Money first: without funds, a new key would be refused.
-    const { applied, complete } = await credits.apply(compiled, touched)
+    const { applied, complete } = await credits.apply(compiled, this.#epoch, touched)
     for (;;) {
       const known = this.#stored !== undefined
       this.#stored ??= await this.#read()

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
-import type { EntryNote, Ledger } from '../../store/ledger/contract.ts'
+import type { Ledger } from '../../store/ledger/contract.ts'
 import { Holds } from './holds.ts'
 import { StoreTime } from './store-time.ts'
-import { testPayer } from './testing.ts'
+import { testNote, testPayer } from './testing.ts'
 
 const ACCOUNT = testPayer()
-const ABOUT = { model: 'm', key: 'k' }
-const NOTE: EntryNote = { reason: 'usage', model: 'm', channel: 'c', key: 'k', tokens: { input: 1 } }
+const FIRST = { seen: 0, note: testNote({ reason: 'checkpoint', channel: '' }) }
+const NOTE = testNote()
 const AWAY = new StoreUnavailable('away')
 
 let now = 0
@@ -16,21 +16,23 @@ let ledger: Ledger
 beforeEach(async () => {
   now = 1_000_000
   ledger = createEmbeddedStore({ now: () => now }).ledger
-  await ledger.open(ACCOUNT.id)
-  await ledger.topup({ account: ACCOUNT.id, id: 'default/first', amount: 1_000 })
+  await ledger.open({ account: ACCOUNT.id, epoch: 1, create: true })
+  await ledger.topup({ account: ACCOUNT.id, epoch: 1, id: 'default/first', amount: 1_000 })
 })
 afterEach(() => vi.useRealTimers())
 
 function holdsOf(on: Ledger = ledger) {
   const failures: [string, unknown][] = []
   const dead: unknown[][] = []
+  const again: string[] = []
   const holds = new Holds(on, {
     failed: (...failure) => void failures.push(failure),
     accountMissing: () => undefined,
+    heldAgain: (account) => void again.push(account),
     dead: ({ account, id, actual }, reason) => void dead.push([account, id, actual, reason]),
   })
   onTestFinished(() => holds.stop(0))
-  return { holds, failures, dead }
+  return { holds, failures, dead, again }
 }
 
 /** The ledger, with a command that fails a given number of times, before or after it took effect. */
@@ -57,7 +59,7 @@ const sums = async () => {
 describe('take and settle', () => {
   test('take holds the money; settle posts the real cost and frees the rest', async () => {
     const { holds, failures } = holdsOf()
-    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })
     expect([await sums(), holds.live, hold.amount]).toEqual([[1_000, 400], 1, 400])
     expect(await hold.settle(150, NOTE)).toBe('OK')
     expect([await sums(), holds.live, failures]).toEqual([[850, 0], 0, []])
@@ -67,20 +69,20 @@ describe('take and settle', () => {
 
   test('a cost of 0 frees the hold', async () => {
     const { holds } = holdsOf()
-    await (await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })).settle(0, NOTE)
+    await (await holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })).settle(0, NOTE)
     expect(await sums()).toEqual([1_000, 0])
   })
 
   test('a cost above the hold is posted', async () => {
     const { holds } = holdsOf()
-    await (await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })).settle(1_500, NOTE)
+    await (await holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })).settle(1_500, NOTE)
     expect(await sums()).toEqual([-500, 0])
   })
 
   test('only as many concurrent requests pass as the funds cover', async () => {
     const { holds } = holdsOf()
     const taken = await Promise.allSettled(
-      Array.from({ length: 100 }, (_, i) => holds.take(ACCOUNT, { id: `r${i}`, amount: 70, about: ABOUT })),
+      Array.from({ length: 100 }, (_, i) => holds.take(ACCOUNT, { id: `r${i}`, amount: 70, ...FIRST })),
     )
     expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(14)
     expect([await sums(), holds.live]).toEqual([[1_000, 980], 14])
@@ -93,11 +95,11 @@ describe('refusals', () => {
   test('402 has different codes for empty funds and for funds that do not cover the request', async () => {
     const { holds } = holdsOf()
     const poor = await holds
-      .take(ACCOUNT, { id: 'r1', amount: 1_001, about: ABOUT })
+      .take(ACCOUNT, { id: 'r1', amount: 1_001, ...FIRST })
       .catch((error: unknown) => error)
-    await ledger.topup({ account: ACCOUNT.id, id: 'default/second', amount: -1_000 })
+    await ledger.topup({ account: ACCOUNT.id, epoch: 1, id: 'default/second', amount: -1_000 })
     const empty = await holds
-      .take(ACCOUNT, { id: 'r2', amount: 1, about: ABOUT })
+      .take(ACCOUNT, { id: 'r2', amount: 1, ...FIRST })
       .catch((error: unknown) => error)
     expect([poor, empty]).toMatchObject([funds, funds])
     expect(poor).toHaveProperty('message', expect.stringMatching(/does not cover/))
@@ -107,22 +109,22 @@ describe('refusals', () => {
 
   test('a free route requires positive funds too', async () => {
     const { holds } = holdsOf()
-    await holds.take(ACCOUNT, { id: 'r1', amount: 0, about: ABOUT })
-    await ledger.topup({ account: ACCOUNT.id, id: 'default/second', amount: -1_000 })
-    await expect(holds.take(ACCOUNT, { id: 'r2', amount: 0, about: ABOUT })).rejects.toMatchObject(funds)
+    await holds.take(ACCOUNT, { id: 'r1', amount: 0, ...FIRST })
+    await ledger.topup({ account: ACCOUNT.id, epoch: 1, id: 'default/second', amount: -1_000 })
+    await expect(holds.take(ACCOUNT, { id: 'r2', amount: 0, ...FIRST })).rejects.toMatchObject(funds)
   })
 
   test('an overdraft counts as funds, and an account without enforcement is never refused', async () => {
     const { holds } = holdsOf()
-    await holds.take({ ...ACCOUNT, overdraft: 500 }, { id: 'r1', amount: 1_500, about: ABOUT })
-    await holds.take({ ...ACCOUNT, enforced: false }, { id: 'r2', amount: 9_000, about: ABOUT })
+    await holds.take({ ...ACCOUNT, overdraft: 500 }, { id: 'r1', amount: 1_500, ...FIRST })
+    await holds.take({ ...ACCOUNT, enforced: false }, { id: 'r2', amount: 9_000, ...FIRST })
     expect(await sums()).toEqual([1_000, 10_500])
   })
 
   test('an account unknown to the ledger is 503, never 402', async () => {
     const { holds } = holdsOf()
     await expect(
-      holds.take(testPayer({ id: 'unknown' }), { id: 'r1', amount: 1, about: ABOUT }),
+      holds.take(testPayer({ id: 'unknown' }), { id: 'r1', amount: 1, ...FIRST }),
     ).rejects.toMatchObject({
       code: 'store_unavailable',
       status: 503,
@@ -132,12 +134,12 @@ describe('refusals', () => {
 
   test('the same id with another amount, or after its hold is over, is an internal error', async () => {
     const { holds } = holdsOf()
-    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 10, about: ABOUT })
-    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 11, about: ABOUT })).rejects.toMatchObject({
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 10, ...FIRST })
+    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 11, ...FIRST })).rejects.toMatchObject({
       code: 'internal_error',
     })
     await hold.settle(10, NOTE)
-    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 10, about: ABOUT })).rejects.toMatchObject({
+    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 10, ...FIRST })).rejects.toMatchObject({
       code: 'internal_error',
     })
     expect(await sums()).toEqual([990, 0])
@@ -154,7 +156,7 @@ describe('admit', () => {
     ['a debt equal to the overdraft', -5, 5, true, false],
     ['a debt of an account without enforcement', -5, 0, false, true],
   ])('%s', async (_, posted, overdraft, enforced, admitted) => {
-    await ledger.topup({ account: ACCOUNT.id, id: 'default/second', amount: posted - 1_000 })
+    await ledger.topup({ account: ACCOUNT.id, epoch: 1, id: 'default/second', amount: posted - 1_000 })
     const admission = holdsOf().holds.admit({ ...ACCOUNT, overdraft, enforced })
     if (admitted) await expect(admission).resolves.toBeUndefined()
     else await expect(admission).rejects.toMatchObject({ code: 'insufficient_balance' })
@@ -162,7 +164,7 @@ describe('admit', () => {
 
   test('ignores money that other requests hold', async () => {
     const { holds } = holdsOf()
-    await holds.take(ACCOUNT, { id: 'r1', amount: 1_000, about: ABOUT })
+    await holds.take(ACCOUNT, { id: 'r1', amount: 1_000, ...FIRST })
     await expect(holds.admit(ACCOUNT)).resolves.toBeUndefined()
   })
 
@@ -181,7 +183,7 @@ describe('a store that fails while a hold is taken', () => {
     async (carriedOut) => {
       const { on, calls } = failing('reserve', { times: 1, carriedOut })
       const { holds } = holdsOf(on)
-      await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
+      await holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })
       expect(calls).toHaveLength(2)
       expect(calls[1]).toEqual(calls[0])
       expect(await sums()).toEqual([1_000, 400])
@@ -191,7 +193,7 @@ describe('a store that fails while a hold is taken', () => {
   test('is 503 after the second failure', async () => {
     const { on, calls } = failing('reserve', { times: 9 })
     const { holds } = holdsOf(on)
-    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })).rejects.toMatchObject({
+    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })).rejects.toMatchObject({
       code: 'store_unavailable',
       status: 503,
       cause: AWAY,
@@ -204,7 +206,7 @@ describe('a store that fails while a hold is taken', () => {
       () => new Promise<never>((_, reject) => setTimeout(() => reject(new StoreUnavailable('slow')), 250)),
     )
     await expect(
-      holdsOf({ ...ledger, reserve }).holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT }),
+      holdsOf({ ...ledger, reserve }).holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST }),
     ).rejects.toMatchObject({
       code: 'store_unavailable',
     })
@@ -217,14 +219,14 @@ describe('a store that fails while a hold is taken', () => {
     await expect(time.spend(() => never)).rejects.toBeInstanceOf(StoreUnavailable)
     const reserve = vi.fn(ledger.reserve)
     await expect(
-      holdsOf({ ...ledger, reserve }).holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT }, time),
+      holdsOf({ ...ledger, reserve }).holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST }, time),
     ).rejects.toMatchObject({ code: 'store_unavailable', retryAfterSeconds: 1 })
     expect(reserve).not.toHaveBeenCalled()
   })
 
   test('other errors are not retried', async () => {
     const { on, calls } = failing('reserve', { times: 9, error: new RangeError('a fault') })
-    await expect(holdsOf(on).holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })).rejects.toThrow(
+    await expect(holdsOf(on).holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })).rejects.toThrow(
       RangeError,
     )
     expect(calls).toHaveLength(1)
@@ -237,7 +239,7 @@ describe('settle', () => {
     async (carriedOut) => {
       const { on, calls } = failing('settle', { times: 2, carriedOut })
       const { holds, failures, dead } = holdsOf(on)
-      const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
+      const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })
       expect(await hold.settle(150, NOTE)).toBeUndefined()
       expect([holds.live, holds.unsettled]).toEqual([0, 1])
       await vi.waitFor(() => expect(holds.unsettled).toBe(0), 3_000)
@@ -250,17 +252,15 @@ describe('settle', () => {
   )
 
   test('a cost that cannot be charged any more is reported with all that is needed to charge it by hand', async () => {
-    const { holds, dead } = holdsOf({ ...ledger, settle: async () => 'STALE' })
-    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
+    const { holds, dead } = holdsOf({ ...ledger, settle: async () => ({ reply: 'STALE' }) })
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })
     expect(await hold.settle(150, NOTE)).toBe('STALE')
     expect([dead, holds.live]).toEqual([[[ACCOUNT.id, 'r1', 150, 'STALE']], 0])
   })
 
   test('a settle after the expiry is posted; the expiry had charged the last cost seen', async () => {
     const { holds, failures } = holdsOf()
-    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
-    hold.seen(40)
-    await hold.renew()
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST, seen: 40 })
     now += 30_001
     await ledger.reap(ACCOUNT.id, 10)
     expect(await sums()).toEqual([960, 0])
@@ -270,47 +270,68 @@ describe('settle', () => {
 })
 
 describe('while an upstream answers', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }))
+
+  /** Both clocks move. */
+  async function pass(ms: number) {
+    for (let left = ms; left > 0; left -= 250) {
+      now += 250
+      await vi.advanceTimersByTimeAsync(250)
+    }
+  }
+
   test('every live hold is renewed every ten seconds, with the cost so far', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const renew = vi.fn(ledger.renew)
     const { holds } = holdsOf({ ...ledger, renew })
-    const first = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
-    await holds.take(ACCOUNT, { id: 'r2', amount: 100, about: ABOUT })
+    const first = await holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })
+    await holds.take(ACCOUNT, { id: 'r2', amount: 100, ...FIRST })
     first.seen(70)
     first.seen(30)
-    for (let seconds = 10; seconds <= 120; seconds += 10) {
-      now += 10_000
-      await vi.advanceTimersByTimeAsync(10_000)
+    await pass(120_000)
+    const renewed = (id: string) =>
+      renew.mock.calls.flatMap(([, renewals]) => renewals).filter((renewal) => renewal.id === id)
+    for (const id of ['r1', 'r2']) {
+      expect(renewed(id).length).toBeGreaterThanOrEqual(12)
+      expect(renewed(id).length).toBeLessThanOrEqual(13)
     }
-    expect(renew).toHaveBeenCalledTimes(24)
-    expect(renew).toHaveBeenCalledWith(expect.objectContaining({ id: 'r1', seen: 70, amount: 400 }))
+    expect(renewed('r1').at(-1)).toMatchObject({ seen: 70, amount: 400 })
     expect(await ledger.reap(ACCOUNT.id, 10)).toEqual([])
 
     await first.settle(70, NOTE)
     renew.mockClear()
-    await vi.advanceTimersByTimeAsync(10_000)
-    expect(renew.mock.calls.map(([{ id }]) => id)).toEqual(['r2'])
+    await pass(10_000)
+    expect([renewed('r1').length, renewed('r2').length]).toEqual([0, 1])
 
     await holds.stop(0)
     renew.mockClear()
-    await vi.advanceTimersByTimeAsync(60_000)
+    await pass(60_000)
     expect(renew).not.toHaveBeenCalled()
   })
 
   test('the last cost that a dead process reported is charged after thirty seconds', async () => {
     const { holds } = holdsOf()
-    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
-    hold.seen(70)
-    await hold.renew()
-    now += 29_999
+    const note = testNote({ reason: 'checkpoint', tokens: { output: 7 } })
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST, seen: 20 })
+    hold.seen(70, note)
+    await pass(10_000)
+    await holds.stop(0)
+    now += 19_000
     expect(await ledger.reap(ACCOUNT.id, 10)).toEqual([])
-    now += 1
+    now += 11_000
     expect(await ledger.reap(ACCOUNT.id, 10)).toEqual([{ account: ACCOUNT.id, id: 'r1', charged: 70 }])
+    expect((await ledger.entries(ACCOUNT.id, undefined, 10)).at(-1)).toMatchObject({ kind: 'expire', note })
+  })
+
+  test('a process that dies before the first renewal has reported what the prompt costs', async () => {
+    const { holds } = holdsOf()
+    await holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST, seen: 20 })
+    now += 30_001
+    expect(await ledger.reap(ACCOUNT.id, 10)).toEqual([{ account: ACCOUNT.id, id: 'r1', charged: 20 }])
   })
 
   test('a hold grows as far as the funds allow', async () => {
     const { holds, failures } = holdsOf()
-    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })
     expect(await hold.extend(600)).toBe(true)
     expect([hold.amount, await sums()]).toEqual([1_000, [1_000, 1_000]])
     expect(await hold.extend(1)).toBe(false)
@@ -319,25 +340,86 @@ describe('while an upstream answers', () => {
 
   test('an overdraft lets it grow further, and an account without enforcement is never refused', async () => {
     const { holds } = holdsOf()
-    const hold = await holds.take({ ...ACCOUNT, overdraft: 100 }, { id: 'r1', amount: 1_000, about: ABOUT })
+    const hold = await holds.take({ ...ACCOUNT, overdraft: 100 }, { id: 'r1', amount: 1_000, ...FIRST })
     expect([await hold.extend(100), await hold.extend(1)]).toEqual([true, false])
-    const open = await holds.take({ ...ACCOUNT, enforced: false }, { id: 'r2', amount: 10, about: ABOUT })
+    const open = await holds.take({ ...ACCOUNT, enforced: false }, { id: 'r2', amount: 10, ...FIRST })
     expect(await open.extend(1_000_000)).toBe(true)
   })
 
   test('a store that is away is reported and does not end a stream', async () => {
-    const { on } = failing('renew', { times: 2 })
+    const { on } = failing('renew', { times: 1 })
     const { holds, failures } = holdsOf(on)
-    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })
     expect(await hold.extend(5_000)).toBe(true)
-    await hold.renew()
-    expect([hold.amount, failures]).toEqual([
-      400,
-      [
-        ['renew', AWAY],
-        ['renew', AWAY],
-      ],
-    ])
+    expect([hold.amount, failures]).toEqual([400, [['renew', AWAY]]])
     expect(await hold.extend(5_000)).toBe(false)
+  })
+
+  test.each([
+    ['AGAIN', 500],
+    ['GONE', 400],
+    ['NOACCT', 400],
+  ] as const)('a reply %s is no lack of funds', async (reply, amount) => {
+    const { holds, failures } = holdsOf({ ...ledger, renew: async () => [reply] })
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })
+    expect([await hold.extend(100), hold.amount, failures]).toEqual([true, amount, []])
+  })
+
+  test('a hold that expired during an outage is held again as soon as the store is back', async () => {
+    const { holds, again } = holdsOf()
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 900, ...FIRST, seen: 50 })
+    now += 3_600_000
+    await ledger.reap(ACCOUNT.id, 10)
+    expect(await sums()).toEqual([950, 0])
+    holds.restored()
+    await vi.waitFor(async () => expect(await sums()).toEqual([950, 900]))
+    expect(again).toEqual([ACCOUNT.id])
+    const other = holds.take(ACCOUNT, { id: 'r2', amount: 100, ...FIRST })
+    await expect(other).rejects.toMatchObject({ code: 'insufficient_balance' })
+    // Growing a hold that the ledger has lost is no reason for a 402.
+    expect(await hold.extend(50)).toBe(true)
+    expect(await hold.settle(700, NOTE)).toBe('LATE')
+    expect(await sums()).toEqual([300, 0])
+  })
+})
+
+describe('an account without enforcement', () => {
+  const UNLIMITED = { ...ACCOUNT, enforced: false }
+
+  test('does not wait for the ledger, and is charged', async () => {
+    const answer = Promise.withResolvers<void>()
+    const reserve: Ledger['reserve'] = async (command) => {
+      await answer.promise
+      return ledger.reserve(command)
+    }
+    const { holds } = holdsOf({ ...ledger, reserve })
+    const hold = await holds.take(UNLIMITED, { id: 'r1', amount: 5_000, ...FIRST })
+    expect([await sums(), holds.live]).toEqual([[1_000, 0], 1])
+    answer.resolve()
+    await vi.waitFor(async () => expect(await sums()).toEqual([1_000, 5_000]))
+    expect(await hold.settle(30, NOTE)).toBe('OK')
+    expect(await sums()).toEqual([970, 0])
+  })
+
+  test('is refused while the ledger does not take its holds; the first one is made up for', async () => {
+    const { on, calls } = failing('reserve', { times: 3 })
+    const { holds, failures } = holdsOf(on)
+    await holds.take(UNLIMITED, { id: 'r1', amount: 10, ...FIRST })
+    await vi.waitFor(() => expect(failures).toEqual([['reserve', AWAY]]))
+    const refused = holds.take(UNLIMITED, { id: 'r2', amount: 10, ...FIRST })
+    await expect(refused).rejects.toMatchObject({ code: 'store_unavailable' })
+    await vi.waitFor(async () => expect(await sums()).toEqual([1_000, 10]))
+    await holds.take(UNLIMITED, { id: 'r3', amount: 10, ...FIRST })
+    expect([calls.length, holds.live]).toEqual([4, 2])
+  })
+
+  test('that the ledger does not know is refused from the second request on', async () => {
+    const { holds, failures } = holdsOf()
+    const unknown = testPayer({ id: 'unknown', enforced: false })
+    await holds.take(unknown, { id: 'r1', amount: 1, ...FIRST })
+    await vi.waitFor(() => expect(failures).toHaveLength(1))
+    await expect(holds.take(unknown, { id: 'r2', amount: 1, ...FIRST })).rejects.toMatchObject({
+      code: 'store_unavailable',
+    })
   })
 })

@@ -2,75 +2,65 @@
 import type { Nanos } from '../../contract/money.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
-import type { EntryNote, Ledger, Reserve, SettleReply } from '../../store/ledger/contract.ts'
+import type { Ledger, Reserve, ReserveReply } from '../../store/ledger/contract.ts'
 import { GatewayError } from '../errors.ts'
+import { Hold } from './hold.ts'
+import { Renewals } from './renewals.ts'
 import { type SettleEvents, Settles } from './settles.ts'
 import { StoreTime } from './store-time.ts'
+import { TouchedAccounts } from './touched.ts'
 
 /** Short, so that holds of a dead proxy soon expire. */
 const LEASE_MS = 30_000
-const RENEW_EVERY_MS = 10_000
 /** Less time than this is not enough for a retry. A reset leaves that much, a time-out does not. */
 const WORTH_A_RETRY_MS = 100
 
 interface HoldEvents extends Omit<SettleEvents, 'failed'> {
-  /** A hold could not be renewed or settled. The error contains nothing of the request's content. */
-  failed(operation: 'renew' | 'settle', error: unknown): void
+  /** A hold could not be taken, renewed or settled. The error contains nothing of the request's content. */
+  failed(operation: 'reserve' | 'renew' | 'settle', error: unknown): void
+  /** The ledger had lost or expired a hold of this account, and holds it again. */
+  heldAgain(account: string): void
 }
 
 export class Holds {
   readonly #ledger: Ledger
   readonly #events: HoldEvents
   readonly #settles: Settles
-  readonly #live = new Set<Hold>()
-  readonly #renewer: NodeJS.Timeout
+  readonly #renewals: Renewals
+  readonly #touched: TouchedAccounts
+  /** Accounts without enforcement whose last reservation the ledger did not take. */
+  readonly #doubtful = new Set<string>()
+  /** Store time minus Date.now(), from the last reply that has a time. */
+  #clockOffset = 0
 
   constructor(ledger: Ledger, events: HoldEvents) {
     this.#ledger = ledger
     this.#events = events
     this.#settles = new Settles(ledger, { ...events, failed: (error) => events.failed('settle', error) })
-    this.#renewer = setInterval(() => {
-      for (const hold of this.#live) void hold.renew()
-    }, RENEW_EVERY_MS)
-    this.#renewer.unref()
+    this.#renewals = new Renewals(ledger, {
+      failed: (error) => events.failed('renew', error),
+      heldAgain: (account) => events.heldAgain(account),
+    })
+    this.#touched = new TouchedAccounts(ledger)
   }
 
   /**
-   * Holds `amount` for the request `id`. Throws insufficient_balance when the funds are empty or do not cover it,
-   * store_unavailable when the store does not answer.
+   * Holds `amount` for the request `id`, and does not wait for an account that is never refused. Throws
+   * insufficient_balance when the funds are empty or do not cover it, store_unavailable when the store does not answer.
    */
   async take(
     account: AccountRecord,
-    { id, amount, about }: Pick<Reserve, 'id' | 'amount' | 'about'>,
+    request: Pick<Reserve, 'id' | 'amount' | 'seen' | 'note'>,
     time: StoreTime = new StoreTime(),
   ): Promise<Hold> {
-    const command = {
-      account: account.id,
-      id,
-      amount,
-      enforced: account.enforced,
-      overdraft: account.overdraft,
-      leaseMs: LEASE_MS,
-      about,
-    }
-    const reply = await tryTwice(time, () => this.#ledger.reserve(command))
-    switch (reply.reply) {
-      case 'OK':
-      case 'DUP': {
-        // A finished hold must not pay for another upstream call.
-        if (reply.reply === 'DUP' && reply.state !== 'P') throw usedTwice()
-        const parts = { ledger: this.#ledger, settles: this.#settles, events: this.#events }
-        const hold: Hold = new Hold(parts, command, reply.reservedAt, () => this.#live.delete(hold))
-        this.#live.add(hold)
-        return hold
-      }
-      case 'NOFUNDS':
-        throw insufficientBalance(reply.reason)
-      case 'NOACCT':
-        throw unavailable()
-      case 'CONFLICT':
-        throw usedTwice()
-    }
+    const { id, enforced, overdraft } = account
+    const command = { ...request, account: id, enforced, overdraft, leaseMs: LEASE_MS }
+    this.#touched.add(id)
+    if (!enforced && !this.#doubtful.has(id)) return this.#takeWithoutWaiting(command)
+    const { reservedAt, free } = taken(await tryTwice(time, () => this.#ledger.reserve(command)))
+    this.#doubtful.delete(id)
+    this.#clockOffset = reservedAt - Date.now()
+    return this.#open(command, reservedAt, free)
   }
 
   /** Throws insufficient_balance when the account has no funds left; for requests that end before a hold. */
@@ -83,7 +73,7 @@ export class Holds {
 
   /** Number of holds not yet settled. */
   get live(): number {
-    return this.#live.size
+    return this.#renewals.size
   }
 
   /** Number of settles that wait for the store. */
@@ -93,13 +83,50 @@ export class Holds {
 
   /** See Store.onRestored. */
   restored(): void {
+    this.#touched.restored()
     this.#settles.restored()
+    this.#renewals.all()
   }
 
   /** Ends all renewals, and waits at most `graceMs` for settles that the store has not taken. */
   async stop(graceMs: number): Promise<void> {
-    clearInterval(this.#renewer)
+    this.#renewals.stop()
     await this.#settles.stop(graceMs)
+    await this.#touched.stop()
+  }
+
+  /** A reservation that fails is made up for by the next renewal; until one succeeds, requests of the account wait. */
+  #takeWithoutWaiting(command: Reserve): Hold {
+    const hold = this.#open(command, Date.now() + this.#clockOffset)
+    const failed = (error: unknown) => {
+      this.#doubtful.add(command.account)
+      this.#renewals.soon(hold)
+      this.#events.failed('reserve', error)
+    }
+    this.#ledger.reserve(command).then((reply) => {
+      try {
+        hold.reservedAt = taken(reply).reservedAt
+        this.#clockOffset = hold.reservedAt - Date.now()
+      } catch (error) {
+        failed(error)
+      }
+    }, failed)
+    return hold
+  }
+
+  #open(command: Reserve, reservedAt: number, free?: Nanos): Hold {
+    const parts = {
+      ledger: this.#ledger,
+      settle: (settle: Parameters<Settles['post']>[0]) => {
+        this.#touched.add(settle.account)
+        return this.#settles.post(settle)
+      },
+      failed: this.#events.failed,
+      closed: (closed: Hold) => this.#renewals.delete(closed),
+    }
+    const hold = new Hold(parts, command, { reservedAt, free })
+    this.#renewals.add(hold)
+    return hold
   }
 }
 
@@ -115,67 +142,20 @@ async function tryTwice<T>(time: StoreTime, command: () => Promise<T>): Promise<
   }
 }
 
-interface HoldParts {
-  ledger: Ledger
-  settles: Settles
-  events: HoldEvents
-}
-
-export class Hold {
-  amount: Nanos
-  readonly #parts: HoldParts
-  readonly #reserved: Reserve
-  readonly #reservedAt: number
-  readonly #closed: () => void
-  /** Cost so far, charged if this process dies. */
-  #seen: Nanos = 0
-
-  /** `reserved`: taken by the ledger, at `reservedAt` of its clock. */
-  constructor(parts: HoldParts, reserved: Reserve, reservedAt: number, closed: () => void) {
-    this.#parts = parts
-    this.amount = reserved.amount
-    this.#reserved = reserved
-    this.#reservedAt = reservedAt
-    this.#closed = closed
-  }
-
-  /** Notes the cost so far for the next renewal. */
-  seen(cost: Nanos): void {
-    this.#seen = Math.max(this.#seen, cost)
-  }
-
-  async renew(): Promise<void> {
-    await this.#renew(this.amount).catch((error: unknown) => this.#parts.events.failed('renew', error))
-  }
-
-  /**
-   * Enlarges the hold; false when the funds do not allow it or the hold has expired. True while the store is away: that
-   * is no reason to cut a stream.
-   */
-  async extend(extra: Nanos): Promise<boolean> {
-    try {
-      const reply = await this.#renew(this.amount + extra)
-      if (reply === 'NOFUNDS' || reply === 'GONE') return false
-      this.amount += extra
-    } catch (error) {
-      this.#parts.events.failed('renew', error)
-    }
-    return true
-  }
-
-  #renew(amount: Nanos) {
-    const { about: _, ...reserved } = this.#reserved
-    return this.#parts.ledger.renew({ ...reserved, seen: this.#seen, amount })
-  }
-
-  /**
-   * Posts the real cost; 0 frees the hold. Undefined if the store does not take it now: Settles retries until it does,
-   * and the caller need not wait.
-   */
-  async settle(actual: Nanos, note: EntryNote): Promise<SettleReply | undefined> {
-    this.#closed()
-    const { account, id } = this.#reserved
-    return this.#parts.settles.post({ account, id, actual, reservedAt: this.#reservedAt, note })
+/** The reply to a hold that was taken. Throws GatewayError for any other. */
+function taken(reply: ReserveReply): Extract<ReserveReply, { reservedAt: number }> {
+  switch (reply.reply) {
+    case 'OK':
+    case 'DUP':
+      return reply
+    case 'NOFUNDS':
+      throw insufficientBalance(reply.reason)
+    case 'NOACCT':
+      throw unavailable()
+    // A finished hold must not pay for another upstream call.
+    case 'OVER':
+    case 'CONFLICT':
+      throw usedTwice()
   }
 }
 

@@ -3,17 +3,17 @@ import { StoreUnavailable } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
 import type { Ledger, Settle, SettleReply } from '../../store/ledger/contract.ts'
 import { Settles } from './settles.ts'
+import { testNote } from './testing.ts'
 
 const AWAY = new StoreUnavailable('away')
 const FUNDS = 1_000_000_000
-const note = { reason: 'usage' as const, model: 'm', channel: 'c', key: 'k', tokens: {} }
 
 let ledger: Ledger
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   ledger = createEmbeddedStore().ledger
-  await ledger.open('a')
-  await ledger.topup({ account: 'a', id: 'default/first', amount: FUNDS })
+  await ledger.open({ account: 'a', epoch: 1, create: true })
+  await ledger.topup({ account: 'a', epoch: 1, id: 'default/first', amount: FUNDS })
 })
 afterEach(() => vi.useRealTimers())
 
@@ -51,7 +51,7 @@ const command = (id: string, changes: Partial<Settle> = {}): Settle => ({
   id,
   actual: 10,
   reservedAt: Date.now(),
-  note,
+  note: testNote(),
   ...changes,
 })
 const posted = async () => (await ledger.balance('a'))?.posted
@@ -121,7 +121,7 @@ describe('a reply that leaves the cost uncharged', () => {
     await vi.advanceTimersByTimeAsync(250)
     expect([settles.waiting, await posted(), dead]).toEqual([1, FUNDS - 10, []])
     expect(missing).toEqual([['b', true]])
-    await ledger.open('b')
+    await ledger.open({ account: 'b', epoch: 1, create: true })
     await vi.advanceTimersByTimeAsync(5_500)
     expect(settles.waiting).toBe(0)
     expect((await ledger.balance('b'))?.posted).toBe(-10)
@@ -142,14 +142,14 @@ describe('a reply that leaves the cost uncharged', () => {
     expect(link.calls).toBeLessThanOrEqual(11)
     expect([settles.waiting, dead, failures, missing]).toEqual([200, [], [], [['b', true]]])
     // The connection is back, and perhaps the account with it.
-    await ledger.open('b')
+    await ledger.open({ account: 'b', epoch: 1, create: true })
     settles.restored()
     await vi.advanceTimersByTimeAsync(1_000)
     expect([settles.waiting, (await ledger.balance('b'))?.posted]).toEqual([0, -2_000])
   })
 
   test.each(['STALE', 'CONFLICT'] as const)('%s is dead', async (reply) => {
-    const { settles, dead } = settlesOn({ ...ledger, settle: async () => reply })
+    const { settles, dead } = settlesOn({ ...ledger, settle: async () => ({ reply }) })
     expect(await settles.post(command('r1'))).toBe(reply)
     expect([dead, settles.waiting]).toEqual([[['r1', reply]], 0])
   })
@@ -191,7 +191,7 @@ describe('a store that is back', () => {
     for (let i = 0; i < 100; i++) await settles.post(command(`r${i}`))
     // An older replica takes over.
     const older = createEmbeddedStore().ledger
-    await older.open('a')
+    await older.open({ account: 'a', epoch: 1, create: true })
     ledger = older
     link.cut = true
     link.calls = 0
@@ -212,7 +212,7 @@ describe('a store that is back', () => {
     const takes = new Set(['a', 'b'])
     const settle = vi.fn(async ({ account }: Settle): Promise<SettleReply> => {
       if (!takes.has(account)) throw AWAY
-      return 'DUP'
+      return { reply: 'DUP' }
     })
     const { settles, dead } = settlesOn({ ...ledger, settle })
     for (let i = 0; i < 20; i++) await settles.post(command(`r${i}`, { account: i % 2 === 0 ? 'b' : 'a' }))
@@ -233,13 +233,13 @@ describe('a store that is back', () => {
 
   test('and goes away during the repetition gets all of them once more', async () => {
     const answer = Promise.withResolvers<void>()
-    const settle = vi.fn(async (): Promise<SettleReply> => 'DUP')
+    const settle = vi.fn(async (): Promise<SettleReply> => ({ reply: 'DUP' }))
     const { settles } = settlesOn({ ...ledger, settle })
     for (const id of ['r1', 'r2']) await settles.post(command(id))
     settle.mockClear()
     settle.mockImplementationOnce(async () => {
       await answer.promise
-      return 'DUP'
+      return { reply: 'DUP' }
     })
     settles.restored()
     await vi.advanceTimersByTimeAsync(0)
@@ -254,16 +254,32 @@ describe('a store that is back', () => {
     await settles.post(command('r1'))
     // An older replica takes over.
     const older = createEmbeddedStore().ledger
-    await older.open('a')
+    await older.open({ account: 'a', epoch: 1, create: true })
     ledger = older
     settles.restored()
     await vi.advanceTimersByTimeAsync(0)
     expect([await posted(), dead]).toEqual([-10, []])
   })
 
+  test('repeats a settle with the entry of its first reply', async () => {
+    const sent: (string | undefined)[] = []
+    const settle = async (settled: Settle): Promise<SettleReply> => {
+      sent.push(settled.postedAs)
+      return sent.length === 1 ? { reply: 'OK', entry: '17-3' } : { reply: 'DUP' }
+    }
+    const { settles } = settlesOn({ ...ledger, settle })
+    await settles.post(command('r1'))
+    settles.restored()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(sent).toEqual([undefined, '17-3'])
+  })
+
   test('with an account missing, or with another cost for an id: the settle is not posted anew', async () => {
-    const replies: SettleReply[] = ['OK', 'NOACCT', 'CONFLICT']
-    const { settles, dead } = settlesOn({ ...ledger, settle: async () => replies.shift() ?? 'STALE' })
+    const replies: SettleReply[] = [{ reply: 'OK', entry: '1-0' }, { reply: 'NOACCT' }, { reply: 'CONFLICT' }]
+    const { settles, dead } = settlesOn({
+      ...ledger,
+      settle: async () => replies.shift() ?? { reply: 'STALE' },
+    })
     await settles.post(command('r1'))
     for (let i = 0; i < 2; i++) {
       settles.restored()

@@ -57,7 +57,7 @@ export class Settles {
   }
 
   /** The reply, or undefined when it waits or is dead. Never rejects. */
-  async post(command: Settle): Promise<SettleReply | undefined> {
+  async post(command: Settle): Promise<SettleReply['reply'] | undefined> {
     const outcome = await this.#try(command)
     if (outcome === 'later' || outcome === 'NOACCT') this.#wait(command)
     return outcome === 'later' || outcome === 'dead' ? undefined : outcome
@@ -107,12 +107,14 @@ export class Settles {
     this.#waiting.clear()
   }
 
-  async #try(command: Settle): Promise<SettleReply | 'later' | 'dead'> {
+  async #try(command: Settle): Promise<SettleReply['reply'] | 'later' | 'dead'> {
     try {
-      const reply = await this.#ledger.settle(command)
+      const settled = await this.#ledger.settle(command)
+      const { reply } = settled
       this.#tellMissing(command.account, reply === 'NOACCT')
       if (reply === 'CONFLICT' || reply === 'STALE') this.#events.dead(command, reply)
-      else if (reply !== 'NOACCT') this.#remember(command)
+      else if (reply !== 'NOACCT')
+        this.#remember('entry' in settled ? { ...command, postedAs: settled.entry } : command)
       return reply
     } catch (error) {
       this.#events.failed(error)
@@ -194,7 +196,8 @@ export class Settles {
    */
   async #postAgain(command: Settle): Promise<boolean> {
     try {
-      if ((await this.#ledger.settle(command)) === 'STALE') this.#events.dead(command, 'STALE')
+      const { reply } = await this.#ledger.settle(command)
+      if (reply === 'STALE') this.#events.dead(command, 'STALE')
       return true
     } catch (error) {
       this.#events.failed(error)

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { type Price, parseDollars } from '../../contract/money.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
+import type { EntryNote } from '../../store/ledger/contract.ts'
 
 /** Dollars per million tokens, per request and per image; everything else is free. */
 export function testPrice(dollars: Partial<Record<Exclude<keyof Price, 'multipliers'>, string>>): Price {
@@ -32,6 +33,22 @@ export const anyPrice: fc.Arbitrary<Price> = fc.record({
   perImage: nanos,
   multipliers: fc.record({ priority: factor, flex: factor, fast: factor }, { requiredKeys: [] }),
 })
+
+/** The note of a charge. */
+export function testNote(changes: Partial<EntryNote> = {}): EntryNote {
+  return {
+    reason: 'usage',
+    model: 'm',
+    channel: 'c',
+    key: 'k',
+    endpoint: 'chat',
+    tier: '',
+    price: '',
+    tokens: { input: 1 },
+    flags: [],
+    ...changes,
+  }
+}
 
 export function testPayer(changes: Partial<AccountRecord> = {}): AccountRecord {
   return {

@@ -36,6 +36,7 @@ export function openStoreSide(options: StoreSideOptions) {
   changes.on('keys', (hashes) => void revocation.recheck(hashes))
   const holds = new Holds(store.ledger, {
     failed: (operation, error) => alarms.ledgerFailed(operation, error),
+    heldAgain: (account) => alarms.heldAgain(account),
     accountMissing: (account, missing) => alarms.accountMissing(account, missing),
     dead: (settle, reason) => alarms.settleDead(settle, reason),
   })

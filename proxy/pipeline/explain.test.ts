@@ -66,7 +66,9 @@ function ask({ key, account, balance, route, resting = {}, full = [], question, 
       isFull: (channel) => full.includes(channel),
     },
   }
-  const ledger = { balance: async () => ({ posted: 5 * DOLLAR, held: 0, subs: {}, ...balance }) }
+  const sums = { posted: 5 * DOLLAR, held: 0, credited: 5 * DOLLAR, subs: {}, ...balance }
+  const noEntries = { entries: 0, lastEntry: undefined, journaled: undefined, trimmedTo: undefined }
+  const ledger = { balance: async () => ({ ...sums, ...noEntries, epoch: 1 }) }
   const whole = { keyHash: HASH, model: 'gpt', endpoint: 'chat', inputTokens: 1_000_000, ...question }
   return explain(known, ledger, whole, NOW)
 }

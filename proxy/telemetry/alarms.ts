@@ -52,13 +52,23 @@ export class StoreAlarms {
     this.#log.error({}, 'the store was emptied or restored from a copy; what was last known stays in force')
   }
 
-  /** A hold could not be renewed or settled for now. */
+  /** A hold could not be taken, renewed or settled for now. */
   ledgerFailed(operation: string, error: unknown): void {
     this.#metrics.ledgerFailures.inc({ operation })
     if (!this.#mayLog(`ledger ${operation}`)) return
     if (error instanceof StoreUnavailable)
       this.#log.warn({ reason: error.message, operation }, 'the ledger is away; settles wait')
     else this.#log.error({ err: error, operation }, 'the ledger did not do what it must')
+  }
+
+  /** The ledger had lost holds of an account, or had expired them, and holds them again. */
+  heldAgain(account: string): void {
+    this.#metrics.heldAgain.inc()
+    if (this.#mayLog('held again'))
+      this.#log.warn(
+        { account },
+        'the ledger had lost or expired holds of requests in flight; it holds them again',
+      )
   }
 
   /** Settles of an account wait because the ledger does not know it, or are posted again. */

@@ -100,6 +100,10 @@ export class ProxyMetrics {
     'Stored tables and records that did not open or parse, or were too old; the last good ones stay in force.',
     'kind',
   )
+  readonly heldAgain = this.#counter(
+    'sluice_holds_restored_total',
+    'Renewals that found holds of requests in flight lost or expired, and took them again.',
+  )
   readonly deadSettles = this.#counter(
     'sluice_settles_dead_lettered_total',
     'Costs that will never be charged; the program log has a line for each.',

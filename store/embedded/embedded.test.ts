@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { TABLE_VERSION } from '../../contract/table/records.ts'
-import { ENTRIES_KEPT } from '../ledger/state.ts'
 import { createEmbeddedStore } from './index.ts'
 
 const binding = { channel: 'east', upstreamId: 'u', native: true, contextTokens: 1, root: 'r' }
@@ -10,16 +9,6 @@ test('the log keeps logCapacity lines', async () => {
   const { state } = createEmbeddedStore({ logCapacity: 3 })
   for (const line of ['a', 'b', 'c', 'd']) await state.appendLog(line)
   expect(await state.recentLog(10)).toEqual(['d', 'c', 'b'])
-})
-
-test('an account keeps its newest entries and its whole balance', async () => {
-  const { ledger } = createEmbeddedStore()
-  await ledger.open('a')
-  for (let i = 0; i < ENTRIES_KEPT + 5; i++)
-    await ledger.topup({ account: 'a', id: `default/c${i}`, amount: 1 })
-  const entries = await ledger.entries('a', undefined, ENTRIES_KEPT * 2)
-  expect([entries.length, entries[0]?.ref]).toEqual([ENTRIES_KEPT, 'default/c5'])
-  expect((await ledger.balance('a'))?.posted).toBe(ENTRIES_KEPT + 5)
 })
 
 test('the least recently used sessions and responses make room', async () => {
@@ -44,14 +33,17 @@ test('callers cannot change the records that they get', async () => {
   await config.newEpoch()
   await config.publish({ epoch: 1, generation: 1, table, keys: nothing, accounts: nothing })
   await state.putResponse('o', 'resp_1', binding, 60_000)
-  await ledger.open('a')
-  const note = { reason: 'usage' as const, model: 'm', channel: 'c', key: 'k', tokens }
+  await ledger.open({ account: 'a', epoch: 1, create: true })
+  const flags = ['usage_clamped']
+  const about = { model: 'm', channel: 'c', key: 'k', endpoint: 'chat', tier: '', price: '' }
+  const note = { ...about, reason: 'usage' as const, tokens, flags }
   await ledger.settle({ account: 'a', id: 'r', actual: 1, reservedAt: Date.now(), note })
   tokens.input = 2
+  flags.push('another')
 
   const published = await config.table()
   const [entry] = await ledger.entries('a', undefined, 1)
-  expect(entry?.note?.tokens).toEqual({ input: 1 })
+  expect(entry?.note).toMatchObject({ tokens: { input: 1 }, flags: ['usage_clamped'] })
   expect(changes).toHaveLength(1)
   for (const record of [
     published,
@@ -59,6 +51,7 @@ test('callers cannot change the records that they get', async () => {
     await state.response('o', 'resp_1'),
     entry,
     entry?.note?.tokens,
+    entry?.note?.flags,
     changes[0],
   ]) {
     expect(record).toBeDefined()

@@ -1,59 +1,119 @@
-import type { Ledger, Reaped, ReserveReply } from '../ledger/contract.ts'
-import type { Outcome } from '../ledger/draft.ts'
-import { type AccountState, apply, emptyAccount } from '../ledger/state.ts'
-import { reap, renew, reserve, settle, topup } from '../ledger/transition.ts'
+import type { Balance, EntryNote, Ledger, SettleReply } from '../ledger/contract.ts'
+import { adjust, isFenced, topup } from '../ledger/credits.ts'
+import { compareEntries } from '../ledger/entry-log.ts'
+import { settleOld } from '../ledger/old-settle.ts'
+import { AccountState, type Funds } from '../ledger/state.ts'
+import { reap, renew, reserve, settle } from '../ledger/transition.ts'
 
-/** Commands never await, so that they are applied one after another. */
+/** Commands run one after another: none awaits before it has changed what it changes. */
 export function createLedger(now: () => number): Ledger {
   const accounts = new Map<string, AccountState>()
+  /** In the order of the last touch. */
+  const touched = new Map<string, number>()
 
-  function run<Reply>(
-    account: string,
-    unknown: Reply,
-    transition: (state: AccountState) => Outcome<Reply>,
-  ): Reply {
+  function run<Reply>(account: string, unknown: Reply, command: (state: AccountState) => Reply): Reply {
     const state = accounts.get(account)
     if (state === undefined) return unknown
-    const { reply, effects } = transition(state)
-    apply(state, effects)
-    return reply
+    touched.delete(account)
+    touched.set(account, now())
+    return command(state)
   }
 
-  return {
-    async open(account) {
-      if (accounts.has(account)) return 'DUP'
-      accounts.set(account, emptyAccount(account))
+  const ledger: Ledger = {
+    async open({ account, epoch, create }) {
+      const known = accounts.get(account)
+      if (known === undefined && !create) return 'NOACCT'
+      const state = known ?? new AccountState(account)
+      if (isFenced(state, epoch)) return 'FENCED'
+      if (known !== undefined) return 'DUP'
+      state.epoch = epoch
+      accounts.set(account, state)
       return 'OK'
     },
     async topup(command) {
-      return run(command.account, 'NOACCT', (state) => topup(state, command))
+      return run(command.account, { reply: 'NOACCT' }, (state) => topup(state, command, now()))
+    },
+    async adjust(command) {
+      return run(command.account, 'NOACCT', (state) => adjust(state, command, now()))
     },
     async reserve(command) {
-      const unknown: ReserveReply = { reply: 'NOACCT' }
-      return run(command.account, unknown, (state) => reserve(state, command, now()))
+      const own = { ...command, note: frozen(command.note) }
+      return run(command.account, { reply: 'NOACCT' }, (state) => reserve(state, own, now()))
     },
-    async renew(command) {
-      return run(command.account, 'NOACCT', (state) => renew(state, command, now()))
+    async renew(account, renewals) {
+      const own = renewals.map((renewal) => ({ ...renewal, note: frozen(renewal.note) }))
+      const unknown = renewals.map(() => 'NOACCT' as const)
+      return run(account, unknown, (state) => renew(state, own, now()))
     },
     async settle(command) {
-      const { note } = command
-      const own = { ...command, note: Object.freeze({ ...note, tokens: Object.freeze({ ...note.tokens }) }) }
-      return run(command.account, 'NOACCT', (state) => settle(state, own, now()))
+      const own = { ...command, note: frozen(command.note) }
+      const post = (proven: boolean): SettleReply | { reply: 'OLD' } =>
+        run(command.account, { reply: 'NOACCT' }, (state) => settle(state, own, now(), proven))
+      const reply = post(false)
+      if (reply.reply !== 'OLD') return reply
+      return settleOld(ledger, command, async () => post(true) as SettleReply)
     },
     async reap(account, max) {
-      const reaped: Reaped[] = []
-      for (const name of account === undefined ? accounts.keys() : [account])
-        reaped.push(...run(name, [], (state) => reap(state, max - reaped.length, now())))
-      return reaped
-    },
-    async balance(account) {
       const state = accounts.get(account)
-      if (state === undefined) return undefined
-      const subs = Object.fromEntries([...state.subs].map(([sub, funds]) => [sub, { ...funds }]))
-      return { ...state.funds, subs }
+      return state === undefined ? [] : reap(state, max, now())
+    },
+    async balance(account, subs = []) {
+      const state = accounts.get(account)
+      return state && balanceOf(state, subs)
     },
     async entries(account, after, count) {
-      return accounts.get(account)?.entries.after(Number(after ?? 0), count) ?? []
+      return accounts.get(account)?.log.after(after, count) ?? []
+    },
+    async trim(account, upTo, keepMs) {
+      const state = accounts.get(account)
+      if (state === undefined) return
+      state.journaled = later(state.journaled, upTo)
+      const oldest = `${Math.max(0, now() - keepMs)}-0`
+      const before = compareEntries(upTo, oldest) < 0 ? upTo : oldest
+      state.log.trim(before)
+      state.trimmedTo = later(state.trimmedTo, before)
+    },
+    async touch() {},
+    async touched(since, count) {
+      const found = [...touched].filter(([, at]) => at >= since).map(([account, at]) => ({ account, at }))
+      return found.slice(0, count)
+    },
+    async walk(cursor, count) {
+      const from = Number(cursor ?? 0)
+      const page = [...accounts.keys()].slice(from, from + count)
+      const next = from + page.length
+      return { accounts: page, next: next < accounts.size ? String(next) : undefined }
     },
   }
+  return ledger
+}
+
+function balanceOf(state: AccountState, subs: readonly string[]): Balance {
+  const known = subs.flatMap((sub) => {
+    const funds = state.subs.get(sub)
+    return funds === undefined ? [] : [[sub, { ...funds }] as [string, Funds]]
+  })
+  const { epoch, entries, log, journaled, trimmedTo } = state
+  return {
+    ...state.funds,
+    subs: Object.fromEntries(known),
+    epoch,
+    entries,
+    lastEntry: log.last,
+    journaled,
+    trimmedTo,
+  }
+}
+
+function later(known: string | undefined, id: string): string {
+  return known !== undefined && compareEntries(known, id) > 0 ? known : id
+}
+
+/** A copy that its caller cannot change later. */
+function frozen(note: EntryNote): EntryNote {
+  return Object.freeze({
+    ...note,
+    tokens: Object.freeze({ ...note.tokens }),
+    flags: Object.freeze([...note.flags]),
+  })
 }

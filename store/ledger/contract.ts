@@ -6,34 +6,73 @@
  *
  *     reserve -> pending --settle--> settled          pending --settle(0)--> void
  *                  |  ^ renew                           pending --lease ends--> expired --settle--> late
- *     settle of an unknown, young id -> late (reply LOST): the hold was lost, but the cost is still posted
+ *                  |  '----------------- renew -----------------------------------'
+ *     settle of an unknown id -> late (reply LOST): the hold was lost, but the cost is still posted
+ *     renew of an unknown id  -> pending (reply AGAIN): the hold was lost, and is held again
+ *
+ * Every hold that was taken leaves a closing entry: settle, expire or lost, zero amounts included. Where an expiry was too
+ * early, a second one, late, has the difference.
+ *
+ * Of each account and sub-account the ledger keeps three sums: credited, posted (the balance) and held. What was spent is
+ * credited minus posted, and is not stored.
  */
 import type { Nanos } from '../../contract/money.ts'
 
 export interface Ledger {
-  /** Creates an account with a balance of zero. Other commands on an unknown account answer NOACCT. */
-  open(account: string): Promise<'OK' | 'DUP'>
+  /** Creates an account with a balance of zero, or takes over one of the previous version. Other commands on an unknown account
+   * answer NOACCT.
+   */
+  open(command: Open): Promise<OpenReply>
   /** Applies a credit, once per id. */
   topup(command: Topup): Promise<TopupReply>
+  /** Corrects what was credited and spent, once per id. */
+  adjust(command: Adjust): Promise<AdjustReply>
   /**
    * Holds `amount` if there are enough funds, in one atomic step, after expiring a few due holds of the account. An amount
    * that would take the sum of holds beyond the safe integers is held in part.
    */
   reserve(command: Reserve): Promise<ReserveReply>
-  /** Extends the lease of a hold, records the cost so far, and may enlarge the hold. */
-  renew(command: Renew): Promise<RenewReply>
+  /**
+   * Extends the leases of holds of one account, records their cost so far, and may enlarge them. A hold that the ledger has
+   * lost or expired is held again. The replies are in the order of `renewals`.
+   */
+  renew(account: string, renewals: readonly Renewal[]): Promise<RenewReply[]>
   /** Posts the real cost and releases the hold. A cost that would take the balance beyond the safe integers is posted in part. */
   settle(command: Settle): Promise<SettleReply>
-  /** Expires holds whose lease has ended, on one account or on all, and charges their cost so far. */
-  reap(account: string | undefined, max: number): Promise<Reaped[]>
-  /** The balance of an account; undefined if the account is unknown. */
-  balance(account: string): Promise<Balance | undefined>
+  /** Expires at most `max` holds of an account whose leases have ended, and charges their cost so far. */
+  reap(account: string, max: number): Promise<Reaped[]>
+  /** The sums of an account and of those of its sub-accounts that are named; undefined if the account is unknown. */
+  balance(account: string, subs?: readonly string[]): Promise<Balance | undefined>
   /** Ledger entries of an account, oldest first, after the entry with the id `after` (undefined: from the start). */
   entries(account: string, after: string | undefined, count: number): Promise<LedgerEntry[]>
+  /**
+   * Removes entries of an account, the oldest first: none after the entry `upTo`, none younger than `keepMs`. `upTo` is
+   * kept as the mark of the journal: see Balance.
+   */
+  trim(account: string, upTo: string, keepMs: number): Promise<void>
+
+  /** Reports that holds of these accounts were taken, renewed or settled: see `touched`. */
+  touch(accounts: readonly string[]): Promise<void>
+  /** Accounts that were touched, at most `count`, in the order of the store's time, from `since` on (ms). */
+  touched(since: number, count: number): Promise<{ account: string; at: number }[]>
+  /** A part of all accounts ever opened, about `count`; `next` is undefined at the end. Some may be returned twice. */
+  walk(cursor: string | undefined, count: number): Promise<{ accounts: string[]; next: string | undefined }>
 }
+
+export interface Open {
+  account: string
+  /** The leader's term. FENCED if the account was created, topped up or adjusted in a later one. */
+  epoch: number
+  /** False: an unknown account is not created; NOACCT. */
+  create: boolean
+}
+
+/** OK: created. DUP: it existed. */
+export type OpenReply = 'OK' | 'DUP' | 'FENCED' | 'NOACCT'
 
 export interface Topup {
   account: string
+  epoch: number
   /** Sub-account that gets the allowance; absent: the account itself. */
   sub?: string | undefined
   /** "namespace/name" of the Credit. */
@@ -42,34 +81,65 @@ export interface Topup {
   amount: Nanos
 }
 
-export interface Reserve {
+/**
+ * OK: `entry` is the id of its entry. CONFLICT: the id was applied with another amount or to another sub-account. LIMIT: the
+ * balance would exceed the safe integers, so nothing was changed; the same command may succeed once the balance allows it.
+ */
+export type TopupReply =
+  | { reply: 'OK'; entry: string }
+  | { reply: 'DUP' | 'CONFLICT' | 'LIMIT' | 'FENCED' | 'NOACCT' }
+
+export interface Adjust {
   account: string
-  sub?: string | undefined
+  epoch: number
+  /** Of the correction; never reused. */
+  id: string
+  /** Who corrects: a restore from a checkpoint, or an operator, with the operator's words. */
+  reason: 'restore' | 'operator'
+  text?: string | undefined
+  /**
+   * By how much to raise (or lower) the sums of the account, or of its sub-account `sub`. One entry each; a `sub` twice throws
+   * RangeError.
+   */
+  changes: readonly { sub?: string | undefined; credited: Nanos; spent: Nanos }[]
+  /** CHANGED if the account has another number of entries by now: see Balance. */
+  ifEntries?: number | undefined
+  /**
+   * For a restore: the last entry that the checkpoint counts. A settle that was first posted as this entry or an earlier
+   * one is already in the sums: it is answered DUP.
+   */
+  restoredTo?: string | undefined
+}
+
+export type AdjustReply = 'OK' | 'DUP' | 'CHANGED' | 'LIMIT' | 'FENCED' | 'NOACCT'
+
+/** What every command on a hold carries. */
+interface HoldTerms {
   /** Created once per client request, before the first attempt; never reused. */
   id: string
+  sub?: string | undefined
   /** Upper bound of the cost; 0 for a free route, which still requires positive funds. */
   amount: Nanos
+  /** Cost so far, charged if the hold expires. A lower value than before changes nothing. */
+  seen: Nanos
   /** False: the hold is counted, but never refused. */
   enforced: boolean
   /** How far the balance may fall below zero. */
   overdraft: Nanos
   subOverdraft?: Nanos | undefined
   leaseMs: number
-  /** Note for the entry if the hold expires; the channel is not known yet. */
-  about: Pick<EntryNote, 'model' | 'key'>
+  /** Note of the entry if the hold expires. */
+  note: EntryNote
 }
 
-export interface Renew {
+export interface Reserve extends HoldTerms {
   account: string
-  id: string
-  /** Cost so far, charged if the hold expires. A lower value changes nothing. */
-  seen: Nanos
-  /** New size of the hold. A lower value changes nothing, so that a repeat changes nothing. */
-  amount: Nanos
-  enforced: boolean
-  overdraft: Nanos
-  subOverdraft?: Nanos | undefined
-  leaseMs: number
+}
+
+/** `amount`: a lower value than before changes nothing, so that a repeat changes nothing. */
+export interface Renewal extends HoldTerms {
+  /** Store time from the reply to reserve. */
+  reservedAt: number
 }
 
 export interface Settle {
@@ -78,44 +148,60 @@ export interface Settle {
   id: string
   /** Real cost; 0 voids the hold. */
   actual: Nanos
-  /** Store time from the reply to reserve: distinguishes a young unknown id from a forgotten one. */
+  /** Store time from the reply to reserve. */
   reservedAt: number
   note: EntryNote
+  /** For a repeat of a settle that the store may have lost: the entry of its first reply. */
+  postedAs?: string | undefined
 }
 
 /** Details of the request in an entry. */
 export interface EntryNote {
-  reason: 'usage' | 'estimate' | 'input_only' | 'checkpoint'
+  /**
+   * usage: as the upstream reported; estimate, input_only: without its report; checkpoint: what the proxy had seen when the
+   * hold expired; unserved: no upstream served the request, so that it costs nothing.
+   */
+  reason: 'usage' | 'estimate' | 'input_only' | 'checkpoint' | 'unserved'
   model: string
+  /** Empty while none was chosen. */
   channel: string
   /** objectId of the ApiKey. */
   key: string
-  /** Disjoint token kinds; see contract/usage.ts. */
-  tokens: Record<string, number>
+  endpoint: string
+  /** The service tier that was charged; empty: the normal one. */
+  tier: string
+  /** Version of the price; empty without a price. */
+  price: string
+  /** Disjoint kinds, without those that are zero; see contract/usage.ts. */
+  tokens: Readonly<Record<string, number>>
+  /** What was unusual about the charge, such as `usage_clamped`. */
+  flags: readonly string[]
 }
 
-/** OK: `reservedAt` is the store's time in ms. DUP: the same id and arguments again. NOFUNDS: `of` says whose funds are short. */
+/**
+ * OK: `reservedAt` is the store's time in ms; `free` is what is left for other holds, overdrafts included, in the account or
+ * in its sub-account, whichever has less. DUP: the same id and arguments again. OVER: the hold of this id has ended, so that
+ * it must not pay for another call. NOFUNDS: `of` says whose funds are short.
+ */
 export type ReserveReply =
-  | { reply: 'OK'; reservedAt: number }
-  | { reply: 'DUP'; reservedAt: number; state: HoldState }
-  | { reply: 'CONFLICT' }
+  | { reply: 'OK' | 'DUP'; reservedAt: number; free: Nanos }
+  | { reply: 'OVER' | 'CONFLICT' | 'NOACCT' }
   | { reply: 'NOFUNDS'; of: 'account' | 'sub'; reason: 'empty' | 'hold' }
-  | { reply: 'NOACCT' }
-
-/** NOFUNDS: the lease is extended, but not the hold. GONE: the hold has ended. UNKNOWN: there is no such hold. */
-export type RenewReply = 'OK' | 'NOFUNDS' | 'GONE' | 'UNKNOWN' | 'NOACCT'
-
-/** LATE: posted after expiry. LOST: posted although the (young) hold is unknown. STALE: unknown and too old, not posted. */
-export type SettleReply = 'OK' | 'DUP' | 'CONFLICT' | 'LATE' | 'LOST' | 'STALE' | 'NOACCT'
 
 /**
- * CONFLICT: the id was applied with another amount or to another sub-account. LIMIT: the balance would exceed the safe
- * integers, so nothing was changed; the same command may succeed once the balance allows it.
+ * NOFUNDS: the lease is extended, but not the hold. AGAIN: the hold was lost or expired and is held again, whatever the
+ * funds, because the upstream is at work. GONE: the hold is settled.
  */
-export type TopupReply = 'OK' | 'DUP' | 'CONFLICT' | 'LIMIT' | 'NOACCT'
+export type RenewReply = 'OK' | 'NOFUNDS' | 'AGAIN' | 'GONE' | 'NOACCT'
 
-/** pending, settled, void, expired, late (settled after expiry or loss). */
-export type HoldState = 'P' | 'S' | 'V' | 'E' | 'L'
+/**
+ * LATE: the hold had expired; the difference to what the expiry charged is posted. LOST: posted although the hold is
+ * unknown. `entry` is the id of the closing entry. STALE: unknown, and so old that its entry may have been trimmed, so that
+ * it was not posted.
+ */
+export type SettleReply =
+  | { reply: 'OK' | 'LATE' | 'LOST'; entry: string }
+  | { reply: 'DUP' | 'CONFLICT' | 'STALE' | 'NOACCT' }
 
 export interface Reaped {
   account: string
@@ -123,20 +209,42 @@ export interface Reaped {
   charged: Nanos
 }
 
-export interface Balance {
+/** The sums of an account or a sub-account. */
+export interface Sums {
+  /** credited - spent */
   posted: Nanos
   held: Nanos
-  subs: Record<string, { posted: Nanos; held: Nanos }>
+  credited: Nanos
+}
+
+export interface Balance extends Sums {
+  /** Those that were asked for and exist. */
+  subs: Record<string, Sums>
+  /** The term in which the account was created, topped up or adjusted last. */
+  epoch: number
+  /** Number of entries ever appended. If it falls, the store has lost some. */
+  entries: number
+  /** The last entry; undefined without one. */
+  lastEntry: string | undefined
+  /** The mark of the journal: every entry up to this one has left the store. */
+  journaled: string | undefined
+  /** Entries with an older id may have been removed. */
+  trimmedTo: string | undefined
 }
 
 export interface LedgerEntry {
-  /** Increases with every entry of the account. */
+  /** Increases with every entry of the account: "<ms of the store's clock>-<number>", as in a Redis stream. */
   id: string
   kind: 'credit' | 'settle' | 'expire' | 'late' | 'lost' | 'adjust'
-  /** Request id, or "namespace/name" of a Credit. */
+  /** Request id, "namespace/name" of a Credit, or id of an adjustment. */
   ref: string
   sub: string
   /** Signed change of the posted balance: only of the sub-account for a credit with `sub`, else of both. */
   delta: Nanos
+  /** Of requests. */
   note?: EntryNote
+  /** Of a settle that was repeated: see Settle. */
+  postedAs?: string
+  /** Of adjustments: the part of `delta` by which `credited` changed, the reason and the operator's words. */
+  adjusted?: { credited: Nanos; reason: Adjust['reason']; text: string }
 }

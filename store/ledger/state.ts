@@ -1,36 +1,40 @@
-/**
- * The state of one account, and the effects that change it. Every effect corresponds to one Redis command on one key of
- * the account, so that scripts can do the same.
- */
+/** The state of one account. */
 import type { Nanos } from '../../contract/money.ts'
-import { Tail } from '../tail.ts'
-import type { HoldState, LedgerEntry, Reserve } from './contract.ts'
-import { Schedule } from './schedule.ts'
+import type { EntryNote } from './contract.ts'
+import { EntryLog } from './entry-log.ts'
+import { Tombstones } from './tombstones.ts'
 
-/** How many entries an account keeps, the newest ones. Balances do not depend on them. */
-export const ENTRIES_KEPT = 10_000
-
+/** The sums that are stored. */
 export interface Funds {
   posted: Nanos
   held: Nanos
+  credited: Nanos
 }
 
-/** A reservation, from its hold to the end of its tombstone. */
-export interface Hold {
-  state: HoldState
+/** A hold until it is settled or expires. */
+export interface LiveHold {
   sub: string | undefined
-  /** Amount passed to reserve; undefined when the hold was lost and only its settle is known. */
+  /** Amount passed to reserve; undefined when the hold was lost and a renewal took it again. */
   requested: Nanos | undefined
-  /** Amount held while pending: the countable part of `requested`, plus what renew added. */
+  /** Amount held: the countable part of `requested`, plus what renew added. */
   amount: Nanos
-  /** Cost so far, from renew. */
+  /** Cost so far. */
   seen: Nanos
-  /** Amount passed to settle. */
-  actual: Nanos | undefined
+  /** What an expiry has charged, if the hold was taken again after one. */
+  paid: Nanos | undefined
   /** Store time in ms. */
+  leaseEnd: number
   reservedAt: number
-  /** Note for the entry of an expiry; undefined when the hold was lost. */
-  about: Reserve['about'] | undefined
+  /** Of the entry if the hold expires. */
+  note: EntryNote
+}
+
+/** A hold whose lease has ended. */
+export interface ExpiredHold {
+  sub: string | undefined
+  charged: Nanos
+  /** Store time in ms until which it is kept. */
+  until: number
 }
 
 export interface Credited {
@@ -38,83 +42,61 @@ export interface Credited {
   amount: Nanos
 }
 
-export interface AccountState {
+export class AccountState {
   readonly account: string
-  readonly funds: Funds
-  readonly subs: Map<string, Funds>
-  /** Pending holds and tombstones, by request id. */
-  readonly holds: Map<string, Hold>
-  /** When the leases of pending holds end. */
-  readonly leases: Schedule
-  /** When tombstones are removed. */
-  readonly tombstones: Schedule
-  /** Applied credits by id, kept for ever so that none is applied twice. */
-  readonly credits: Map<string, Credited>
-  readonly entries: Tail<LedgerEntry>
-}
+  readonly funds: Funds = { posted: 0, held: 0, credited: 0 }
+  readonly subs = new Map<string, Funds>()
+  /** By request id. */
+  readonly live = new Map<string, LiveHold>()
+  readonly expired = new Map<string, ExpiredHold>()
+  readonly tombstones = new Tombstones()
+  /** Not later than the earliest end of a lease; undefined if nothing is held. */
+  nextLeaseEnd: number | undefined
+  /** Applied credits by id, kept for ever so that none is applied twice; adjustments as `adjust:<id>`. */
+  readonly credits = new Map<string, Credited>()
+  readonly log = new EntryLog()
+  /** Number of entries ever appended. */
+  entries = 0
+  epoch = 0
+  restoredTo: string | undefined
+  journaled: string | undefined
+  trimmedTo: string | undefined
 
-export type Effect =
-  /** HINCRBY on the balance of the sub-account, or of the account if `sub` is undefined. */
-  | { type: 'add'; field: keyof Funds; sub: string | undefined; by: Nanos }
-  /** HSET and HDEL on the holds. */
-  | { type: 'put'; id: string; hold: Hold }
-  | { type: 'remove'; id: string }
-  /** ZADD and ZREM on the ends of leases or of tombstones. */
-  | { type: 'schedule'; in: 'leases' | 'tombstones'; id: string; at: number }
-  | { type: 'unschedule'; in: 'leases' | 'tombstones'; id: string }
-  /** HSET on the applied credits. */
-  | { type: 'credit'; id: string; credited: Credited }
-  /** XADD; the store gives the id. */
-  | { type: 'append'; entry: Omit<LedgerEntry, 'id'> }
-
-export function emptyAccount(account: string): AccountState {
-  return {
-    account,
-    funds: { posted: 0, held: 0 },
-    subs: new Map(),
-    holds: new Map(),
-    leases: new Schedule(),
-    tombstones: new Schedule(),
-    credits: new Map(),
-    entries: new Tail(ENTRIES_KEPT),
+  constructor(account: string) {
+    this.account = account
   }
-}
 
-/** Applies effects, in order. */
-export function apply(state: AccountState, effects: readonly Effect[]): void {
-  for (const effect of effects) perform(state, effect)
-}
-
-function perform(state: AccountState, effect: Effect): void {
-  switch (effect.type) {
-    case 'add':
-      fundsOf(state, effect.sub)[effect.field] += effect.by
-      return
-    case 'put':
-      state.holds.set(effect.id, effect.hold)
-      return
-    case 'remove':
-      state.holds.delete(effect.id)
-      return
-    case 'schedule':
-      state[effect.in].set(effect.id, effect.at)
-      return
-    case 'unschedule':
-      state[effect.in].delete(effect.id)
-      return
-    case 'credit':
-      state.credits.set(effect.id, effect.credited)
-      return
-    case 'append':
-      state.entries.push(Object.freeze({ ...effect.entry, id: String(state.entries.last + 1) }))
+  /** Of a sub-account, or (undefined) of the account itself. */
+  fundsOf(sub: string | undefined): Readonly<Funds> {
+    return sub === undefined ? this.funds : (this.subs.get(sub) ?? { posted: 0, held: 0, credited: 0 })
   }
-}
 
-function fundsOf(state: AccountState, sub: string | undefined): Funds {
-  if (sub === undefined) return state.funds
-  const known = state.subs.get(sub)
-  if (known !== undefined) return known
-  const funds = { posted: 0, held: 0 }
-  state.subs.set(sub, funds)
-  return funds
+  /** Changes one sum by an amount that is `countable`. */
+  add(field: keyof Funds, sub: string | undefined, by: Nanos): void {
+    if (by === 0) return
+    if (sub === undefined) {
+      this.funds[field] += by
+      return
+    }
+    const funds = this.subs.get(sub) ?? { posted: 0, held: 0, credited: 0 }
+    funds[field] += by
+    this.subs.set(sub, funds)
+  }
+
+  /** The part of `by` that keeps the sum within the safe integers: all of it, except for absurd sums. */
+  countable(field: keyof Funds, sub: string | undefined, by: Nanos): Nanos {
+    const now = this.fundsOf(sub)[field]
+    return Math.min(Math.max(by, -Number.MAX_SAFE_INTEGER - now), Number.MAX_SAFE_INTEGER - now)
+  }
+
+  /** The part of `by` that both account and sub-account can count, so that they change by the same amount. */
+  countableInBoth(field: keyof Funds, sub: string | undefined, by: Nanos): Nanos {
+    const part = this.countable(field, undefined, by)
+    return sub === undefined ? part : this.countable(field, sub, part)
+  }
+
+  addToBoth(field: keyof Funds, sub: string | undefined, by: Nanos): void {
+    this.add(field, undefined, by)
+    if (sub !== undefined) this.add(field, sub, by)
+  }
 }

@@ -1,255 +1,296 @@
 /**
- * The ledger's commands as pure functions: state, command and store time in, reply and effects out. `apply` in state.ts
- * applies the effects.
+ * The ledger's commands on the state of one account, with the store's time. The scripts in store/lua/ledger do the same.
  *
- * Arguments that are not safe integers, or are negative where that makes no sense, throw RangeError.
+ * Arguments that are not safe integers, or are negative where that makes no sense, throw RangeError before anything changes.
  */
 import type { Nanos } from '../../contract/money.ts'
 import type {
   EntryNote,
   LedgerEntry,
   Reaped,
-  Renew,
+  Renewal,
   RenewReply,
   Reserve,
   ReserveReply,
   Settle,
   SettleReply,
-  Topup,
-  TopupReply,
 } from './contract.ts'
-import { Draft, type Outcome } from './draft.ts'
-import type { AccountState, Funds, Hold } from './state.ts'
+import { compareEntries, timeOf } from './entry-log.ts'
+import type { AccountState, LiveHold } from './state.ts'
+import { KEEP_MS } from './tombstones.ts'
 
-/** How long a tombstone is kept: longer than a lease, the longest request and the longest retry of a settle together. */
-export const KEEP_MS = 15 * 60_000
+/** How long an expired hold waits for its settle: longer than any outage that a proxy survives. */
+export const EXPIRED_KEEP_MS = 24 * 3_600_000
 
-/** How many due holds a reserve expires, and how many tombstones a command collects, at most. */
-export const REAPED_AT_ONCE = 20
+/** How many due holds a reserve expires, at most. */
+export const EXPIRED_AT_ONCE = 20
 
-/** For a hold that expired, channel and tokens are not known. */
-const CHECKPOINT: EntryNote = Object.freeze({
-  reason: 'checkpoint',
-  model: '',
-  channel: '',
-  key: '',
-  tokens: Object.freeze({}),
-})
-
-export function topup(state: AccountState, command: Topup): Outcome<TopupReply> {
-  const amount = integer('amount', command.amount)
-  const { id, sub } = command
-  const draft = new Draft(state)
-  const known = state.credits.get(id)
-  if (known !== undefined)
-    return draft.answer(known.sub === sub && known.amount === amount ? 'DUP' : 'CONFLICT')
-  if (draft.countable('posted', sub, amount) !== amount) return draft.answer('LIMIT')
-  draft.credit(id, { sub, amount })
-  // An allowance raises only the sub-account: it adds no money to the account.
-  draft.add('posted', sub, amount)
-  if (amount !== 0) draft.append({ kind: 'credit', ref: id, sub: sub ?? '', delta: amount })
-  return draft.answer('OK')
-}
-
-export function reserve(state: AccountState, command: Reserve, nowMs: number): Outcome<ReserveReply> {
+export function reserve(state: AccountState, command: Reserve, nowMs: number): ReserveReply {
+  const { id, sub, note } = command
   const amount = natural('amount', command.amount)
+  const seen = natural('seen', command.seen)
   const leaseMs = natural('leaseMs', command.leaseMs)
-  const draft = new Draft(state)
-  expireDue(state, draft, nowMs, REAPED_AT_ONCE)
-  collectDue(state, draft, nowMs, REAPED_AT_ONCE)
+  const [overdraft, subOverdraft] = overdrafts(command)
+  expireDue(state, nowMs, EXPIRED_AT_ONCE)
 
-  const known = draft.hold(command.id)
+  const known = state.live.get(id)
   if (known !== undefined) {
-    const same = known.sub === command.sub && (known.requested === undefined || known.requested === amount)
-    if (!same) return draft.answer({ reply: 'CONFLICT' })
-    return draft.answer({ reply: 'DUP', reservedAt: known.reservedAt, state: known.state })
+    if (known.sub !== sub || (known.requested ?? amount) !== amount) return { reply: 'CONFLICT' }
+    return {
+      reply: 'DUP',
+      reservedAt: known.reservedAt,
+      free: freeFunds(state, sub, overdraft, subOverdraft),
+    }
   }
-  const shortfall = command.enforced ? findShortfall(draft, command, amount) : undefined
-  if (shortfall !== undefined) return draft.answer({ reply: 'NOFUNDS', ...shortfall })
+  if (state.expired.has(id) || state.tombstones.recent(id, nowMs) !== undefined) return { reply: 'OVER' }
+  const shortfall = command.enforced
+    ? findShortfall(state, { sub, overdraft, subOverdraft }, amount)
+    : undefined
+  if (shortfall !== undefined) return { reply: 'NOFUNDS', ...shortfall }
 
-  const { id, sub } = command
-  const held = countable(draft, 'held', sub, amount)
-  addHeld(draft, sub, held)
-  draft.put(id, {
-    state: 'P',
+  const leaseEnd = nowMs + leaseMs
+  hold(state, id, {
     sub,
     requested: amount,
-    amount: held,
-    seen: 0,
-    actual: undefined,
+    amount,
+    seen,
+    paid: undefined,
+    leaseEnd,
     reservedAt: nowMs,
-    about: Object.freeze({ ...command.about }),
+    note,
   })
-  draft.schedule('leases', id, nowMs + leaseMs)
-  return draft.answer({ reply: 'OK', reservedAt: nowMs })
+  return { reply: 'OK', reservedAt: nowMs, free: freeFunds(state, sub, overdraft, subOverdraft) }
 }
 
-export function renew(state: AccountState, command: Renew, nowMs: number): Outcome<RenewReply> {
-  const seen = natural('seen', command.seen)
-  const amount = natural('amount', command.amount)
-  const leaseMs = natural('leaseMs', command.leaseMs)
-  const { id } = command
-  const draft = new Draft(state)
-  const hold = draft.hold(id)
-  if (hold === undefined) return draft.answer('UNKNOWN')
-  if (hold.state !== 'P') return draft.answer('GONE')
-
-  const extra = Math.max(0, amount - hold.amount)
-  const refused =
-    extra > 0 && command.enforced && findShortfall(draft, { ...command, sub: hold.sub }, extra) !== undefined
-  const added = refused ? 0 : countable(draft, 'held', hold.sub, extra)
-  addHeld(draft, hold.sub, added)
-  draft.put(id, { ...hold, amount: hold.amount + added, seen: Math.max(hold.seen, seen) })
-  draft.schedule('leases', id, Math.max(state.leases.at(id) ?? 0, nowMs + leaseMs))
-  return draft.answer(refused ? 'NOFUNDS' : 'OK')
+export function renew(state: AccountState, renewals: readonly Renewal[], nowMs: number): RenewReply[] {
+  const checked = renewals.map((renewal) => ({
+    ...renewal,
+    amount: natural('amount', renewal.amount),
+    seen: natural('seen', renewal.seen),
+    leaseMs: natural('leaseMs', renewal.leaseMs),
+    reservedAt: integer('reservedAt', renewal.reservedAt),
+    overdrafts: overdrafts(renewal),
+  }))
+  return checked.map((renewal) => renewOne(state, renewal, nowMs))
 }
 
-export function settle(state: AccountState, command: Settle, nowMs: number): Outcome<SettleReply> {
+function renewOne(
+  state: AccountState,
+  renewal: Renewal & { overdrafts: [Nanos, Nanos] },
+  nowMs: number,
+): RenewReply {
+  const { id, sub, amount, seen, note, reservedAt } = renewal
+  const leaseEnd = nowMs + renewal.leaseMs
+  const live = state.live.get(id)
+  if (live !== undefined) return prolong(state, live, renewal, leaseEnd)
+  const expired = state.expired.get(id)
+  if (expired === undefined && state.tombstones.get(id, nowMs) !== undefined) return 'GONE'
+  state.expired.delete(id)
+  const [of, paid] = expired === undefined ? [sub, undefined] : [expired.sub, expired.charged]
+  hold(state, id, {
+    sub: of,
+    requested: undefined,
+    amount,
+    seen: Math.max(seen, paid ?? 0),
+    paid,
+    leaseEnd,
+    reservedAt,
+    note,
+  })
+  return 'AGAIN'
+}
+
+function prolong(
+  state: AccountState,
+  live: LiveHold,
+  {
+    amount,
+    seen,
+    note,
+    enforced,
+    overdrafts: [overdraft, subOverdraft],
+  }: Renewal & { overdrafts: [Nanos, Nanos] },
+  leaseEnd: number,
+): RenewReply {
+  const { sub } = live
+  const extra = Math.max(0, amount - live.amount)
+  const limits = { sub, overdraft, subOverdraft }
+  const refused = extra > 0 && enforced && findShortfall(state, limits, extra) !== undefined
+  if (!refused) {
+    const added = state.countableInBoth('held', sub, extra)
+    state.addToBoth('held', sub, added)
+    live.amount += added
+  }
+  if (seen >= live.seen) live.note = note
+  live.seen = Math.max(live.seen, seen)
+  live.leaseEnd = Math.max(live.leaseEnd, leaseEnd)
+  return refused ? 'NOFUNDS' : 'OK'
+}
+
+/**
+ * `proven`: no entry closes this id (see old-settle.ts). OLD: the hold is unknown, and so old that its tombstone may be gone.
+ */
+export function settle(
+  state: AccountState,
+  command: Settle,
+  nowMs: number,
+  proven = false,
+): SettleReply | { reply: 'OLD' } {
   const actual = natural('actual', command.actual)
   const reservedAt = integer('reservedAt', command.reservedAt)
-  const { id, sub, note } = command
-  const draft = new Draft(state)
-  collectDue(state, draft, nowMs, REAPED_AT_ONCE)
+  const { id, sub, note, postedAs } = command
+  const about = { ref: id, sub, note, postedAs }
 
-  const hold = draft.hold(id)
-  if (hold === undefined) {
-    if (nowMs - reservedAt > KEEP_MS) return draft.answer('STALE')
-    charge(draft, { kind: 'lost', ref: id, sub, amount: actual, note })
-    const lost: Hold = {
-      state: 'L',
-      sub,
-      requested: undefined,
-      amount: 0,
-      seen: 0,
-      actual,
-      reservedAt,
-      about: undefined,
-    }
-    entomb(draft, id, lost, nowMs)
-    return draft.answer('LOST')
+  const live = state.live.get(id)
+  if (live !== undefined) {
+    if (live.sub !== sub) return { reply: 'CONFLICT' }
+    const kind = live.paid === undefined ? 'settle' : 'late'
+    release(state, id, live)
+    const entry = charge(state, { ...about, kind, amount: actual - (live.paid ?? 0) }, nowMs)
+    entomb(state, { id, sub, actual, entry })
+    return { reply: kind === 'settle' ? 'OK' : 'LATE', entry }
   }
-  if (hold.sub !== sub) return draft.answer('CONFLICT')
-  switch (hold.state) {
-    case 'P':
-      release(draft, id, hold)
-      charge(draft, { kind: 'settle', ref: id, sub, amount: actual, note })
-      entomb(draft, id, { ...hold, state: actual === 0 ? 'V' : 'S', actual }, nowMs)
-      return draft.answer('OK')
-    case 'E':
-      charge(draft, { kind: 'late', ref: id, sub, amount: actual - hold.seen, note })
-      entomb(draft, id, { ...hold, state: 'L', actual }, nowMs)
-      return draft.answer('LATE')
-    default:
-      return draft.answer(hold.actual === actual ? 'DUP' : 'CONFLICT')
+  const expired = state.expired.get(id)
+  if (expired !== undefined) {
+    if (expired.sub !== sub) return { reply: 'CONFLICT' }
+    state.expired.delete(id)
+    const entry = charge(state, { ...about, kind: 'late', amount: actual - expired.charged }, nowMs)
+    entomb(state, { id, sub, actual, entry })
+    return { reply: 'LATE', entry }
   }
+  const tombstone = state.tombstones.get(id, nowMs)
+  if (tombstone !== undefined) return { reply: tombstone === costText(actual, sub) ? 'DUP' : 'CONFLICT' }
+  const { restoredTo } = state
+  if (postedAs !== undefined && restoredTo !== undefined && compareEntries(postedAs, restoredTo) <= 0)
+    return { reply: 'DUP' }
+  if (!proven && nowMs - reservedAt > KEEP_MS) return { reply: 'OLD' }
+  const entry = charge(state, { ...about, kind: 'lost', amount: actual }, nowMs)
+  entomb(state, { id, sub, actual, entry })
+  return { reply: 'LOST', entry }
 }
 
-/** Expires at most `max` holds, and collects at most `max` tombstones. */
-export function reap(state: AccountState, max: number, nowMs: number): Outcome<Reaped[]> {
+/** Expires at most `max` holds, and forgets as many expired ones whose time is over. */
+export function reap(state: AccountState, max: number, nowMs: number): Reaped[] {
   natural('max', max)
-  const draft = new Draft(state)
-  const reaped = expireDue(state, draft, nowMs, max)
-  collectDue(state, draft, nowMs, max)
-  return draft.answer(reaped)
+  const reaped = expireDue(state, nowMs, max)
+  const over = [...state.expired].filter(([, { until }]) => until <= nowMs)
+  over.sort(([aId, a], [bId, b]) => a.until - b.until || (aId < bId ? -1 : 1))
+  for (const [id] of over.slice(0, max)) state.expired.delete(id)
+  return reaped
+}
+
+/** Takes a hold, as far as it is countable. */
+function hold(state: AccountState, id: string, wanted: LiveHold): void {
+  const amount = state.countableInBoth('held', wanted.sub, wanted.amount)
+  state.addToBoth('held', wanted.sub, amount)
+  state.live.set(id, { ...wanted, amount })
+  state.nextLeaseEnd = Math.min(state.nextLeaseEnd ?? Infinity, wanted.leaseEnd)
+}
+
+function release(state: AccountState, id: string, live: LiveHold): void {
+  state.addToBoth('held', live.sub, 0 - live.amount)
+  state.live.delete(id)
 }
 
 /** Why funds are short, if they are. An empty balance comes before a shortfall that other settles may clear. */
 function findShortfall(
-  draft: Draft,
-  limits: Pick<Reserve, 'sub' | 'overdraft' | 'subOverdraft'>,
+  state: AccountState,
+  { sub, overdraft, subOverdraft }: { sub: string | undefined; overdraft: Nanos; subOverdraft: Nanos },
   amount: Nanos,
 ): { of: 'account' | 'sub'; reason: 'empty' | 'hold' } | undefined {
-  const of = (sub: string | undefined, overdraft: Nanos) => {
-    const { posted, held } = draft.funds(sub)
-    return { empty: posted + overdraft <= 0, hold: posted - held + overdraft < amount }
+  const check = (of: string | undefined, allowed: Nanos) => {
+    const { posted, held } = state.fundsOf(of)
+    return { empty: posted + allowed <= 0, hold: posted - held + allowed < amount }
   }
-  const account = of(undefined, natural('overdraft', limits.overdraft))
-  const sub =
-    limits.sub === undefined
-      ? { empty: false, hold: false }
-      : of(limits.sub, natural('subOverdraft', limits.subOverdraft ?? 0))
+  const account = check(undefined, overdraft)
+  const own = sub === undefined ? { empty: false, hold: false } : check(sub, subOverdraft)
   if (account.empty) return { of: 'account', reason: 'empty' }
-  if (sub.empty) return { of: 'sub', reason: 'empty' }
+  if (own.empty) return { of: 'sub', reason: 'empty' }
   if (account.hold) return { of: 'account', reason: 'hold' }
-  if (sub.hold) return { of: 'sub', reason: 'hold' }
+  if (own.hold) return { of: 'sub', reason: 'hold' }
   return undefined
 }
 
-function expireDue(state: AccountState, draft: Draft, nowMs: number, max: number): Reaped[] {
-  const reaped: Reaped[] = []
-  for (const id of state.leases.due(nowMs, max)) {
-    const hold = draft.hold(id)
-    if (hold === undefined) continue
-    release(draft, id, hold)
-    charge(draft, {
-      kind: 'expire',
-      ref: id,
-      sub: hold.sub,
-      amount: hold.seen,
-      note: { ...CHECKPOINT, ...hold.about },
-    })
-    entomb(draft, id, { ...hold, state: 'E' }, nowMs)
-    reaped.push({ account: state.account, id, charged: hold.seen })
+function freeFunds(
+  state: AccountState,
+  sub: string | undefined,
+  overdraft: Nanos,
+  subOverdraft: Nanos,
+): Nanos {
+  const free = (of: string | undefined, allowed: Nanos) => {
+    const { posted, held } = state.fundsOf(of)
+    return safe(posted - held + allowed)
   }
+  const own = free(undefined, overdraft)
+  return sub === undefined ? own : Math.min(own, free(sub, subOverdraft))
+}
+
+/** Expires holds whose lease has ended, the earliest first, and charges their cost so far. */
+function expireDue(state: AccountState, nowMs: number, max: number): Reaped[] {
+  if (state.nextLeaseEnd === undefined || nowMs < state.nextLeaseEnd) return []
+  const due = [...state.live].filter(([, { leaseEnd }]) => leaseEnd <= nowMs)
+  due.sort(([aId, a], [bId, b]) => a.leaseEnd - b.leaseEnd || (aId < bId ? -1 : 1))
+  const reaped = due.slice(0, max).map(([id, live]) => {
+    const { sub, seen, paid = 0, note } = live
+    release(state, id, live)
+    charge(state, { kind: 'expire', ref: id, sub, amount: seen - paid, note }, nowMs)
+    state.expired.set(id, { sub, charged: seen, until: Math.max(nowMs, live.reservedAt) + EXPIRED_KEEP_MS })
+    return { account: state.account, id, charged: seen - paid }
+  })
+  const ends = [...state.live.values()].map(({ leaseEnd }) => leaseEnd)
+  state.nextLeaseEnd = ends.length === 0 ? undefined : Math.min(...ends)
   return reaped
 }
 
-/**
- * Removes tombstones whose time is over, one millisecond late: once an id is forgotten, it must be too old for settle to
- * treat it as lost. Otherwise it would be charged twice.
- */
-function collectDue(state: AccountState, draft: Draft, nowMs: number, max: number): void {
-  for (const id of state.tombstones.due(nowMs - 1, max)) {
-    draft.remove(id)
-    draft.unschedule('tombstones', id)
-  }
+/** Remembers a settled id, from the time of its entry on. */
+function entomb(
+  state: AccountState,
+  { id, sub, actual, entry }: { id: string; sub: string | undefined; actual: Nanos; entry: string },
+): void {
+  state.tombstones.add(id, costText(actual, sub), timeOf(entry))
 }
 
-function release(draft: Draft, id: string, hold: Readonly<Hold>): void {
-  addHeld(draft, hold.sub, 0 - hold.amount)
-  draft.unschedule('leases', id)
-}
-
-/** Keeps a tombstone of a hold. Its time starts at the reservation if that is later, because the clock was set back. */
-function entomb(draft: Draft, id: string, hold: Hold, nowMs: number): void {
-  draft.put(id, hold)
-  draft.schedule('tombstones', id, Math.max(nowMs, hold.reservedAt) + KEEP_MS)
+function costText(actual: Nanos, sub: string | undefined): string {
+  return sub === undefined ? String(actual) : `${actual}|${sub}`
 }
 
 /**
- * Charges the account and its sub-account, with one entry, or none if nothing changes. A cost that would take a balance
- * beyond the safe integers is posted in part: a settle is never refused.
+ * Charges the account and its sub-account, with one entry. A cost that would take a balance beyond the safe integers is posted
+ * in part: a settle is never refused.
  */
 function charge(
-  draft: Draft,
+  state: AccountState,
   charged: {
     kind: LedgerEntry['kind']
     ref: string
     sub: string | undefined
     amount: Nanos
     note: EntryNote
+    postedAs?: string | undefined
   },
-): void {
-  const { kind, ref, sub, amount, note } = charged
-  const delta = countable(draft, 'posted', sub, 0 - amount)
-  if (delta === 0) return
-  draft.add('posted', undefined, delta)
-  if (sub !== undefined) draft.add('posted', sub, delta)
-  draft.append({ kind, ref, sub: sub ?? '', delta, note })
+  nowMs: number,
+): string {
+  const { kind, ref, sub, amount, note, postedAs } = charged
+  const delta = state.countableInBoth('posted', sub, 0 - amount)
+  state.addToBoth('posted', sub, delta)
+  const entry = { kind, ref, sub: sub ?? '', delta, note, ...(postedAs !== undefined && { postedAs }) }
+  return append(state, entry, nowMs)
 }
 
-/** The part of `by` that both account and sub-account can count, so that they change by the same amount. */
-function countable(draft: Draft, field: keyof Funds, sub: string | undefined, by: Nanos): Nanos {
-  const part = draft.countable(field, undefined, by)
-  return sub === undefined ? part : draft.countable(field, sub, part)
+export function append(state: AccountState, entry: Omit<LedgerEntry, 'id'>, nowMs: number): string {
+  state.entries += 1
+  return state.log.append(entry, nowMs)
 }
 
-function addHeld(draft: Draft, sub: string | undefined, amount: Nanos): void {
-  draft.add('held', undefined, amount)
-  if (sub !== undefined) draft.add('held', sub, amount)
+function overdrafts(terms: Pick<Reserve, 'overdraft' | 'subOverdraft'>): [Nanos, Nanos] {
+  return [natural('overdraft', terms.overdraft), natural('subOverdraft', terms.subOverdraft ?? 0)]
 }
 
-/** Also turns -0 into 0: HINCRBY refuses "-0". */
+function safe(sum: number): number {
+  return Math.min(Math.max(sum, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
+}
+
+/** Also turns -0 into 0: Redis would store "-0". */
 export function integer(name: string, value: number): number {
   if (!Number.isSafeInteger(value)) throw new RangeError(`${name} must be a safe integer`)
   return value + 0

@@ -1,31 +1,38 @@
 /** Parsers for the replies of Redis to the ledger's commands. Other replies throw ZodError. */
 import { z } from 'zod'
-import type { Balance, LedgerEntry, Reaped } from '../ledger/contract.ts'
-import { integer, pairs } from './replies.ts'
+import type { Balance, LedgerEntry, Reaped, Sums } from '../ledger/contract.ts'
+import { unpackAdjustment, unpackNote } from './packed-note.ts'
+import { integer, pairs, stored } from './replies.ts'
 
-export const openReply = z.union([
-  z.literal(1).transform(() => 'OK' as const),
-  z.literal(0).transform(() => 'DUP' as const),
+const entryId = z.string().regex(/^\d+-\d+$/)
+
+export const openReply = z.enum(['OK', 'DUP', 'FENCED', 'NOACCT'])
+
+export const topupReply = z.union([
+  z.tuple([z.literal('OK'), entryId]).transform(([reply, entry]) => ({ reply, entry })),
+  z.tuple([z.enum(['DUP', 'CONFLICT', 'LIMIT', 'FENCED', 'NOACCT'])]).transform(([reply]) => ({ reply })),
 ])
 
-export const topupReply = z.enum(['OK', 'DUP', 'CONFLICT', 'LIMIT', 'NOACCT'])
+export const adjustReply = z.enum(['OK', 'DUP', 'CHANGED', 'LIMIT', 'FENCED', 'NOACCT'])
 
 export const reserveReply = z.union([
-  z.tuple([z.literal('OK'), integer]).transform(([reply, reservedAt]) => ({ reply, reservedAt })),
+  z
+    .tuple([z.enum(['OK', 'DUP']), integer, integer])
+    .transform(([reply, reservedAt, free]) => ({ reply, reservedAt, free })),
   z
     .tuple([z.literal('NOFUNDS'), z.enum(['account', 'sub']), z.enum(['empty', 'hold'])])
     .transform(([reply, of, reason]) => ({ reply, of, reason })),
-  z
-    .tuple([z.literal('DUP'), integer, z.enum(['P', 'S', 'V', 'E', 'L'])])
-    .transform(([reply, reservedAt, state]) => ({ reply, reservedAt, state })),
-  z.tuple([z.enum(['CONFLICT', 'NOACCT'])]).transform(([reply]) => ({ reply })),
+  z.tuple([z.enum(['OVER', 'CONFLICT', 'NOACCT'])]).transform(([reply]) => ({ reply })),
 ])
 
-export const renewReply = z.enum(['OK', 'NOFUNDS', 'GONE', 'UNKNOWN', 'NOACCT'])
+const renewReply = z.enum(['OK', 'NOFUNDS', 'AGAIN', 'GONE', 'NOACCT'])
 
-export const settleReply = z.enum(['OK', 'DUP', 'CONFLICT', 'LATE', 'LOST', 'STALE', 'NOACCT'])
+export const renewReplies = (count: number) => z.array(renewReply).length(count)
 
-export const accountIds = z.array(z.string())
+export const settleReply = z.union([
+  z.tuple([z.enum(['OK', 'LATE', 'LOST']), entryId]).transform(([reply, entry]) => ({ reply, entry })),
+  z.tuple([z.enum(['DUP', 'CONFLICT', 'NOACCT', 'OLD'])]).transform(([reply]) => ({ reply })),
+])
 
 /** Alternating names and values. */
 const flat = z.array(z.string())
@@ -38,20 +45,54 @@ export function readReaped(account: string, reply: unknown): Reaped[] {
   }))
 }
 
-/** `reply`: all fields of the hash `bal`. */
-export function readBalance(reply: unknown): Balance | undefined {
-  let known = false
-  const total = { posted: 0, held: 0 }
-  const subs: Balance['subs'] = {}
-  for (const [name, value] of pairs(flat.parse(reply))) {
-    const [, letter, sub] = /^([ph])(?::(.+))?$/.exec(name) ?? []
-    if (letter === undefined) continue
-    known ||= name === 'p'
-    if (sub !== undefined) subs[sub] ??= { posted: 0, held: 0 }
-    const funds = (sub !== undefined && subs[sub]) || total
-    funds[letter === 'p' ? 'posted' : 'held'] = integer.parse(value)
+/** The fields of the hash `bal` that `readBalance` needs, in this order. */
+export function balanceFields(subs: readonly string[]): string[] {
+  return ['ep', 'n', 'le', 'j', 'tr', ...['', ...subs].flatMap(sumFields)]
+}
+
+function sumFields(sub: string): string[] {
+  return ['p', 'h', 'cr'].map((sum) => (sub === '' ? sum : `${sum}:${sub}`))
+}
+
+const number = stored.transform((text) => (text === null ? undefined : integer.parse(text)))
+
+/** `reply`: the values of `balanceFields(subs)`. */
+export function readBalance(reply: unknown, subs: readonly string[]): Balance | undefined {
+  const [epoch, entries, lastEntry, journaled, trimmedTo, ...sums] = z.array(stored).parse(reply)
+  const [total, ...others] = Array.from({ length: subs.length + 1 }, (_, i) =>
+    readSums(sums.slice(3 * i, 3 * i + 3)),
+  )
+  if (total === undefined) return undefined
+  const found = others.flatMap((own, i) => (own === undefined ? [] : [[subs[i] ?? '', own] as const]))
+  return {
+    ...total,
+    subs: Object.fromEntries(found),
+    epoch: number.parse(epoch) ?? 0,
+    entries: number.parse(entries) ?? 0,
+    lastEntry: lastEntry ?? undefined,
+    journaled: journaled ?? undefined,
+    trimmedTo: trimmedTo ?? undefined,
   }
-  return known ? { ...total, subs } : undefined
+}
+
+/** Undefined if there are none. What was never credited has no `cr`. */
+function readSums(values: readonly (string | null)[]): Sums | undefined {
+  const [posted, held, credited] = values.map((value) => number.parse(value))
+  if (posted === undefined && held === undefined && credited === undefined) return undefined
+  return { posted: posted ?? 0, held: held ?? 0, credited: credited ?? 0 }
+}
+
+const scores = z.array(z.string())
+
+export function readTouched(reply: unknown): { account: string; at: number }[] {
+  return [...pairs(scores.parse(reply))].map(([account, at]) => ({ account, at: integer.parse(at) }))
+}
+
+const page = z.tuple([z.string(), z.array(z.string())])
+
+export function readPage(reply: unknown): { accounts: string[]; next: string | undefined } {
+  const [cursor, accounts] = page.parse(reply)
+  return { accounts, next: cursor === '0' ? undefined : cursor }
 }
 
 /** XRANGE replies nil for COUNT 0. */
@@ -67,17 +108,6 @@ const storedEntry = z.object({
   d: integer,
 })
 
-const storedNote = z.object({
-  reason: z.enum(['usage', 'estimate', 'input_only', 'checkpoint']),
-  model: z.string(),
-  channel: z.string(),
-  key: z.string(),
-  tok: z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(z.record(z.string(), z.number())),
-})
-
 /** `reply`: items of the stream `led`. */
 export function readEntries(reply: unknown): LedgerEntry[] {
   return streamItems.parse(reply).map(([id, fields]) => readEntry(id, Object.fromEntries(pairs(fields))))
@@ -86,7 +116,12 @@ export function readEntries(reply: unknown): LedgerEntry[] {
 function readEntry(id: string, fields: Record<string, string>): LedgerEntry {
   const { k: kind, r: ref, s: sub, d: delta } = storedEntry.parse(fields)
   const entry = { id, kind, ref, sub, delta }
-  if (fields.reason === undefined) return entry
-  const { tok: tokens, ...note } = storedNote.parse(fields)
-  return { ...entry, note: { ...note, tokens } }
+  if (kind === 'credit') return entry
+  if (kind === 'adjust') return { ...entry, ...unpackAdjustment(fields.n ?? '') }
+  return { ...entry, ...(fields.n === undefined ? previousNote(fields) : unpackNote(fields.n)) }
+}
+
+/** The previous version wrote a field for each part. */
+function previousNote({ reason, model, channel, key, tok = '{}' }: Record<string, string>) {
+  return unpackNote(JSON.stringify([reason, model, channel, key, '', '', '', JSON.parse(tok)]))
 }

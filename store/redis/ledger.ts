@@ -1,132 +1,136 @@
 /**
  * The ledger in Redis. Each command is one script over the keys of one account (store/lua/ledger), checked and applied in
- * one step, with the clock of the server. store/ledger/transition.ts specifies what it does.
+ * one step, with the clock of the server. store/ledger/ specifies what it does.
  */
-import { ACCOUNTS, accountKeys } from '../keys.ts'
-import type { Ledger, Reaped, Reserve } from '../ledger/contract.ts'
-import { ENTRIES_KEPT } from '../ledger/state.ts'
-import { integer, KEEP_MS, natural, REAPED_AT_ONCE } from '../ledger/transition.ts'
+import { ACCOUNTS, accountKeys, TOUCHED } from '../keys.ts'
+import type { Ledger, Renewal, Reserve, Settle, SettleReply } from '../ledger/contract.ts'
+import { checkChanges } from '../ledger/credits.ts'
+import { compareEntries } from '../ledger/entry-log.ts'
+import { settleOld } from '../ledger/old-settle.ts'
+import { integer, natural } from '../ledger/transition.ts'
 import type { RedisConnection } from './connection.ts'
 import {
-  accountIds,
+  adjustReply,
+  balanceFields,
   openReply,
   readBalance,
   readEntries,
+  readPage,
   readReaped,
-  renewReply,
+  readTouched,
+  renewReplies,
   reserveReply,
   settleReply,
   topupReply,
 } from './ledger-replies.ts'
+import { packAdjustment, packNote } from './packed-note.ts'
 
-/** Accounts that are reaped at the same time. */
-const REAPED_IN_PARALLEL = 64
+type Args = (string | number)[]
 
 export function createRedisLedger(connection: RedisConnection): Ledger {
-  function run(
-    script: 'topup' | 'reserve' | 'renew' | 'settle' | 'reap',
-    account: string,
-    args: readonly (string | number)[],
-  ): Promise<unknown> {
-    const limits = [KEEP_MS, REAPED_AT_ONCE, ENTRIES_KEPT]
-    return connection.run(`ledger/${script}`, accountKeys(account), [...limits, ...args])
+  function onHolds(script: 'reserve' | 'renew' | 'settle' | 'reap', account: string, args: Args) {
+    const { bal, rsv, tmb, led, gc, exp } = accountKeys(account)
+    const keys = [bal, rsv, ...tmb, led, gc, ...(script === 'reap' ? [exp] : [])]
+    return connection.run(`ledger/${script}`, keys, args)
   }
 
-  async function reapOne(account: string, holds: number, tombstones: number): Promise<Reaped[]> {
-    return readReaped(account, await run('reap', account, [holds, tombstones]))
+  function onCredits(script: 'open' | 'topup' | 'adjust', account: string, args: Args) {
+    const { bal, crd, led } = accountKeys(account)
+    return connection.run(`ledger/${script}`, [bal, crd, led], args)
   }
 
-  /** An unreachable account does not delay the others; its error is thrown at the end. */
-  async function reapAll(max: number): Promise<Reaped[]> {
-    const waiting = accountIds.parse(await connection.command(['SMEMBERS', ACCOUNTS]))
-    const reaped: Reaped[] = []
-    const errors: unknown[] = []
-    while (waiting.length > 0 && reaped.length < max) {
-      const rest = max - reaped.length
-      const batch = waiting.splice(0, Math.min(REAPED_IN_PARALLEL, rest))
-      const share = Math.floor(rest / batch.length)
-      const results = await Promise.allSettled(batch.map((account) => reapOne(account, share, max)))
-      for (const [i, result] of results.entries()) {
-        if (result.status === 'rejected') {
-          errors.push(result.reason)
-          continue
-        }
-        reaped.push(...result.value)
-        // The account may have more due holds than its share.
-        const account = batch[i]
-        if (result.value.length === share && account !== undefined) waiting.push(account)
-      }
-    }
-    if (errors.length > 0) throw errors[0]
-    return reaped
+  async function post(command: Settle, proven: boolean): Promise<SettleReply | { reply: 'OLD' }> {
+    const { account, id, sub = '', note, postedAs = '' } = command
+    const actual = natural('actual', command.actual)
+    const reservedAt = integer('reservedAt', command.reservedAt)
+    // Texts that are no entry ids throw here, not in the script.
+    if (postedAs !== '') compareEntries(postedAs, postedAs)
+    const packed = packNote(note, command.postedAs)
+    const args = [id, sub, actual, reservedAt, packed, postedAs, proven ? 1 : 0]
+    return settleReply.parse(await onHolds('settle', account, args))
   }
 
-  return {
-    async open(account) {
-      // SADD first, so that a reap knows every account.
-      await connection.command(['SADD', ACCOUNTS, account])
-      const [bal] = accountKeys(account)
-      return openReply.parse(await connection.command(['HSETNX', bal, 'p', 0]))
+  const ledger: Ledger = {
+    async open({ account, epoch, create }) {
+      // SADD first, so that a walk finds every account.
+      if (create) await connection.command(['SADD', ACCOUNTS, account])
+      return openReply.parse(await onCredits('open', account, [natural('epoch', epoch), create ? 1 : 0]))
     },
-    async topup({ account, id, sub, amount }) {
-      return topupReply.parse(await run('topup', account, [id, sub ?? '', integer('amount', amount)]))
+    async topup({ account, epoch, id, sub = '', amount }) {
+      const args = [natural('epoch', epoch), id, sub, integer('amount', amount)]
+      return topupReply.parse(await onCredits('topup', account, args))
+    },
+    async adjust({ account, epoch, id, changes, ifEntries, restoredTo = '', ...words }) {
+      const args: Args = [
+        natural('epoch', epoch),
+        id,
+        ifEntries === undefined ? '' : natural('ifEntries', ifEntries),
+        restoredTo,
+      ]
+      for (const { sub = '', credited, posted } of checkChanges(changes))
+        args.push(sub, credited, posted, packAdjustment(words, credited))
+      return adjustReply.parse(await onCredits('adjust', account, args))
     },
     async reserve(command) {
-      const reply = await run('reserve', command.account, [
-        command.id,
-        command.sub ?? '',
-        natural('amount', command.amount),
-        ...limitsOf(command),
-        command.about.key,
-        command.about.model,
-      ])
-      return reserveReply.parse(reply)
+      return reserveReply.parse(
+        await onHolds('reserve', command.account, [...termsOf(command), packNote(command.note)]),
+      )
     },
-    async renew(command) {
-      const reply = await run('renew', command.account, [
-        command.id,
-        natural('seen', command.seen),
-        natural('amount', command.amount),
-        ...limitsOf(command),
+    async renew(account, renewals) {
+      if (renewals.length === 0) return []
+      const args = renewals.flatMap((renewal) => [
+        ...termsOf(renewal),
+        integer('reservedAt', renewal.reservedAt),
+        packNote(renewal.note),
       ])
-      return renewReply.parse(reply)
+      return renewReplies(renewals.length).parse(await onHolds('renew', account, args))
     },
-    async settle({ account, id, sub, actual, reservedAt, note }) {
-      const reply = await run('settle', account, [
-        id,
-        sub ?? '',
-        natural('actual', actual),
-        integer('reservedAt', reservedAt),
-        note.reason,
-        note.model,
-        note.channel,
-        note.key,
-        JSON.stringify(note.tokens),
-      ])
-      return settleReply.parse(reply)
+    async settle(command) {
+      const reply = await post(command, false)
+      if (reply.reply !== 'OLD') return reply
+      return settleOld(ledger, command, async () => (await post(command, true)) as SettleReply)
     },
     async reap(account, max) {
-      natural('max', max)
-      return account === undefined ? reapAll(max) : reapOne(account, max, max)
+      return readReaped(account, await onHolds('reap', account, [natural('max', max)]))
     },
-    async balance(account) {
-      const [bal] = accountKeys(account)
-      return readBalance(await connection.command(['HGETALL', bal]))
+    async balance(account, subs = []) {
+      const { bal } = accountKeys(account)
+      return readBalance(await connection.command(['HMGET', bal, ...balanceFields(subs)]), subs)
     },
     async entries(account, after, count) {
-      const led = accountKeys(account)[4]
       const from = after === undefined ? '-' : `(${after}`
+      const { led } = accountKeys(account)
       return readEntries(await connection.command(['XRANGE', led, from, '+', 'COUNT', count]))
     },
+    async trim(account, upTo, keepMs) {
+      compareEntries(upTo, upTo)
+      const { bal, led } = accountKeys(account)
+      await connection.run('ledger/trim', [bal, led], [upTo, natural('keepMs', keepMs)])
+    },
+    async touch(accounts) {
+      if (accounts.length > 0) await connection.run('ledger/touch', [TOUCHED], accounts)
+    },
+    async touched(since, count) {
+      const range = ['BYSCORE', 'LIMIT', 0, natural('count', count), 'WITHSCORES'] as const
+      return readTouched(await connection.command(['ZRANGE', TOUCHED, since, '+inf', ...range]))
+    },
+    async walk(cursor = '0', count) {
+      return readPage(await connection.command(['SSCAN', ACCOUNTS, cursor, 'COUNT', natural('count', count)]))
+    },
   }
+  return ledger
 }
 
-/** The arguments for the limits and the lease of a hold. */
-function limitsOf(command: Pick<Reserve, 'enforced' | 'overdraft' | 'subOverdraft' | 'leaseMs'>): number[] {
+/** What reserve and renew have in common. */
+function termsOf(terms: Omit<Reserve, 'account' | 'note'> | Omit<Renewal, 'note'>): Args {
   return [
-    command.enforced ? 1 : 0,
-    natural('overdraft', command.overdraft),
-    natural('subOverdraft', command.subOverdraft ?? 0),
-    natural('leaseMs', command.leaseMs),
+    terms.id,
+    terms.sub ?? '',
+    natural('amount', terms.amount),
+    natural('seen', terms.seen),
+    terms.enforced ? 1 : 0,
+    natural('overdraft', terms.overdraft),
+    natural('subOverdraft', terms.subOverdraft ?? 0),
+    natural('leaseMs', terms.leaseMs),
   ]
 }

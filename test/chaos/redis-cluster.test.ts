@@ -33,7 +33,7 @@ async function nodeOf(key: string): Promise<RunningRedis> {
 
 const NODES: [string, () => string][] = [
   ['the tables', () => TABLE],
-  ['the account', () => accountKeys(world.account().id)[0]],
+  ['the account', () => accountKeys(world.account().id).bal],
 ]
 
 describe.each(ROUNDS)('round %i', () => {
@@ -67,7 +67,7 @@ describe.each(ROUNDS)('round %i', () => {
   )
 
   it('refuses metered callers while the node with their account is down', async () => {
-    const node = await nodeOf(accountKeys(world.account().id)[0])
+    const node = await nodeOf(accountKeys(world.account().id).bal)
     const traffic = world.traffic()
     await until(() => traffic.of('metered').length > 20, 'traffic')
     await node.kill()

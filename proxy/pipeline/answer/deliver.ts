@@ -100,7 +100,7 @@ async function streamed(
     requestId: ctx.id,
     cancel: ctx.cancel,
     watch,
-    meterFor: (exhausted) => bill?.meter(exhausted),
+    meterFor: (exhausted) => bill?.meter(target.key, exhausted),
     callerError: (broken) => callerError(broken, target, job.request.head.model),
   })
   if (failure !== undefined) {

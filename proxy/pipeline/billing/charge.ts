@@ -1,7 +1,9 @@
 /** Bills one request: holds funds before it, watches its cost while it streams, and charges it at the end. */
 import { COSTLIER_TIERS } from '../../../contract/api/index.ts'
-import type { Nanos } from '../../../contract/money.ts'
+import { cost, type Nanos } from '../../../contract/money.ts'
 import type { AccountRecord, RouteRecord } from '../../../contract/table/records.ts'
+import { withoutZeros, zeroUsage } from '../../../contract/usage.ts'
+import type { EntryNote } from '../../../store/ledger/contract.ts'
 import type { Caller } from '../../auth/authenticate.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
@@ -12,10 +14,12 @@ import {
   type HoldSize,
   holdAmount,
   imageTokens,
+  inputEstimate,
   inputUpperBound,
   outputEstimate,
 } from '../../ledger/estimate.ts'
-import type { Hold, Holds } from '../../ledger/holds.ts'
+import type { Hold } from '../../ledger/hold.ts'
+import type { Holds } from '../../ledger/holds.ts'
 import type { StreamResult } from '../answer/stream-answer.ts'
 import type { AdmittedContext } from '../request/context.ts'
 import type { PlannedTarget } from '../route.ts'
@@ -42,9 +46,9 @@ export interface Charged extends Pick<StreamResult, 'usage' | 'tier' | 'delivere
 /** The money of a request between its hold and its settlement. */
 export interface Bill {
   /**
-   * Watches the cost of a stream; `exhausted` is called when the funds are used up. Undefined if the answer is free.
+   * Watches the cost of a stream from a channel; `exhausted` is called when the funds are used up. Undefined if the answer is free.
    */
-  meter(exhausted: () => void): StreamMeter | undefined
+  meter(channel: string, exhausted: () => void): StreamMeter | undefined
   /** Charges the answer, or frees the hold if there was no answer, and logs both. */
   settle(charged: Charged | undefined): Promise<void>
 }
@@ -73,19 +77,39 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
   const { input: prompt, tier, maxOutputTokens } = request.head
   // Estimates are corrected for each route by itself.
   const learned = `${caller.key.namespace}/${route.name}`
-  const about = { model: route.name, key: caller.key.id }
-  const hold = await takeHold(billing, ctx, order)
+  const about: EntryNote = {
+    reason: 'checkpoint',
+    model: route.name,
+    channel: '',
+    key: caller.key.id,
+    endpoint: record.endpoint,
+    tier: tier ?? '',
+    price: route.priceVersion ?? '',
+    tokens: {},
+    flags: [],
+  }
+  const hold = await takeHold(billing, ctx, order, about)
   record.hold = hold?.amount
   return {
-    meter(exhausted) {
+    meter(channel, exhausted) {
       const { price } = route
       if (hold === undefined || price === undefined) return undefined
       const capped = maxOutputTokens !== undefined
-      return new StreamMeter({ hold, price, tier, prompt, factor: factors.of(learned), capped, exhausted })
+      const note = { ...about, channel }
+      return new StreamMeter({
+        hold,
+        price,
+        tier,
+        prompt,
+        factor: factors.of(learned),
+        capped,
+        note,
+        exhausted,
+      })
     },
     async settle(charged) {
       if (charged === undefined) {
-        await hold?.settle(0, { ...about, reason: 'usage', channel: '', tokens: {} })
+        await hold?.settle(0, { ...about, reason: 'unserved' })
         return
       }
       const { actual, usage, reason } = billOf(route.price, {
@@ -102,7 +126,8 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
       if (hold === undefined) return
       record.settled = actual
       record.hold = hold.amount
-      await hold.settle(actual, { ...about, reason, channel: charged.target.key, tokens: { ...usage } })
+      const channel = charged.target.key
+      await hold.settle(actual, { ...about, reason, channel, tokens: withoutZeros(usage) })
     },
   }
 }
@@ -110,16 +135,19 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
 /** Undefined for a key that is not metered. */
 async function takeHold(
   { holds }: Billing,
-  { caller: { account, key }, id, time }: AdmittedContext,
+  { caller: { account }, id, time }: AdmittedContext,
   { route, request, images = 0 }: Order,
+  about: EntryNote,
 ): Promise<Hold | undefined> {
   if (account === undefined) return undefined
   const { input, maxOutputTokens, choices, tier, images: requested } = request.head
   const texts = requested === undefined ? outputLimit(route, maxOutputTokens) * choices : 0
   const outputTokens = Math.max(texts, imageTokens(images))
   const size = { inputTokens: inputUpperBound(input), outputTokens, tier, images }
-  const about = { model: route.name, key: key.id }
-  return holds.take(account, { id, amount: amountToHold(account, route, size), about }, time)
+  const amount = amountToHold(account, route, size)
+  const begun = { ...zeroUsage(), input: inputEstimate(input), images }
+  const seen = route.price === undefined ? 0 : Math.min(amount, cost(route.price, begun, tier))
+  return holds.take(account, { id, amount, seen, note: { ...about, tokens: withoutZeros(begun) } }, time)
 }
 
 /** Output tokens that one answer may have; `requested` is the caller's own limit. */

@@ -3,9 +3,9 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Price } from '../../../contract/money.ts'
 import { StoreUnavailable } from '../../../store/contract.ts'
 import { createEmbeddedStore } from '../../../store/embedded/index.ts'
-import type { Ledger, Renew } from '../../../store/ledger/contract.ts'
-import { type Hold, Holds } from '../../ledger/holds.ts'
-import { testPayer, testPrice } from '../../ledger/testing.ts'
+import type { Ledger, Renewal } from '../../../store/ledger/contract.ts'
+import { Holds } from '../../ledger/holds.ts'
+import { testNote, testPayer, testPrice } from '../../ledger/testing.ts'
 import { type MeterOptions, StreamMeter } from './meter.ts'
 
 const ACCOUNT = testPayer()
@@ -27,24 +27,26 @@ interface Setup extends Partial<Pick<MeterOptions, 'tier' | 'prompt' | 'factor' 
 /** A metered stream; `to` delivers deltas up to a number, `by` at a time. */
 async function stream({ funds, held, price = PRICE, renew, ...options }: Setup) {
   const { ledger } = createEmbeddedStore()
-  await ledger.open(ACCOUNT.id)
-  await ledger.topup({ account: ACCOUNT.id, id: 'default/first', amount: funds })
-  const renewals: { at: number; command: Renew }[] = []
+  await ledger.open({ account: ACCOUNT.id, epoch: 1, create: true })
+  await ledger.topup({ account: ACCOUNT.id, epoch: 1, id: 'default/first', amount: funds })
+  const renewals: { at: number; command: Renewal }[] = []
   let tokens = 0
   const watched: Ledger = {
     ...ledger,
-    renew(command) {
-      renewals.push({ at: tokens, command })
-      return (renew ?? ledger.renew)(command)
+    renew(account, own) {
+      renewals.push(...own.map((command) => ({ at: tokens, command })))
+      return (renew ?? ledger.renew)(account, own)
     },
   }
   const holds = new Holds(watched, {
     failed: () => undefined,
     accountMissing: () => undefined,
+    heldAgain: () => undefined,
     dead: () => undefined,
   })
   onTestFinished(() => holds.stop(0))
-  const hold: Hold = await holds.take(ACCOUNT, { id: 'r1', amount: held, about: { model: 'm', key: 'k' } })
+  const note = testNote({ reason: 'checkpoint', tokens: {} })
+  const hold = await holds.take(ACCOUNT, { id: 'r1', amount: held, seen: 0, note })
   const exhausted = vi.fn()
   const meter = new StreamMeter({
     hold,
@@ -53,6 +55,7 @@ async function stream({ funds, held, price = PRICE, renew, ...options }: Setup) 
     prompt: PROMPT,
     factor: 1,
     capped: false,
+    note,
     exhausted,
     ...options,
   })
@@ -100,7 +103,7 @@ describe('a hold grows', () => {
   })
 
   test('one renewal at a time', async () => {
-    const answer = Promise.withResolvers<'OK'>()
+    const answer = Promise.withResolvers<['OK']>()
     const { renewals, exhausted, to } = await stream({
       funds: 1_000_000,
       held: 1_000,
@@ -108,7 +111,7 @@ describe('a hold grows', () => {
     })
     await to(3_000)
     expect([renewals.length, exhausted.mock.calls]).toEqual([1, []])
-    answer.resolve('OK')
+    answer.resolve(['OK'])
     await to(3_000 + STEP + 2)
     expect(renewals).toHaveLength(2)
   })
@@ -180,12 +183,11 @@ describe('a stream ends', () => {
 })
 
 describe('the cost so far', () => {
-  /** The cost so far that was reported at the renewal after `tokens`. */
+  /** The cost so far that a renewal after `tokens` reports. */
   async function seenAfter(tokens: number, setup: Partial<Setup>): Promise<number | undefined> {
-    const { hold, renewals, to } = await stream({ funds: 1_000_000, held: 900_000, ...setup })
+    const { hold, to } = await stream({ funds: 1_000_000, held: 900_000, ...setup })
     await to(tokens, tokens)
-    await hold.renew()
-    return renewals.at(-1)?.command.seen
+    return hold.renewal().seen
   }
 
   test('covers the delivered output and the prompt, with the factor and the tier', async () => {

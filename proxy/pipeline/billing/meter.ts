@@ -1,9 +1,10 @@
 /** Watches the cost of a stream while it runs, and ends the stream when the balance is used up. */
 import { cost, flatCost, type Price } from '../../../contract/money.ts'
 import type { Delivered, InputSize } from '../../../contract/sizes.ts'
-import { zeroUsage } from '../../../contract/usage.ts'
+import { withoutZeros, zeroUsage } from '../../../contract/usage.ts'
+import type { EntryNote } from '../../../store/ledger/contract.ts'
 import { inputEstimate, outputEstimate } from '../../ledger/estimate.ts'
-import type { Hold } from '../../ledger/holds.ts'
+import type { Hold } from '../../ledger/hold.ts'
 
 /** Tokens by which a hold grows at a time. This bounds how much one stream can overspend. */
 const QUANTUM_TOKENS = 2_048
@@ -19,6 +20,8 @@ export interface MeterOptions {
   factor: number
   /** The caller named a limit on output tokens, so the hold covers the longest answer. */
   capped: boolean
+  /** Of the entry if this process dies; its tokens are those so far. */
+  note: EntryNote
   /** Funds are used up: the stream must end now. */
   exhausted(): void
 }
@@ -44,9 +47,10 @@ export class StreamMeter {
     const output = Math.ceil(outputEstimate(delivered) * this.#options.factor)
     if (output < this.#nextLook) return
     this.#nextLook = output + STEP_TOKENS
-    const { hold, price, tier, capped } = this.#options
-    const spent = cost(price, { ...zeroUsage(), input: this.#inputTokens, output }, tier)
-    hold.seen(spent)
+    const { hold, price, tier, capped, note } = this.#options
+    const usage = { ...zeroUsage(), input: this.#inputTokens, output }
+    const spent = cost(price, usage, tier)
+    hold.seen(spent, { ...note, tokens: withoutZeros(usage) })
     if (this.#quantum <= 0 || this.#asking) return
     const over = spent > hold.amount
     if (over && this.#refused) this.#options.exhausted()

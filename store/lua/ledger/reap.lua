@@ -1,12 +1,21 @@
 #!lua flags=allow-oom
--- Expires holds whose lease has ended, and removes tombstones whose time is over.
+-- Expires holds whose lease has ended, and forgets expired ones whose time is over.
 --
---   KEYS     bal rsv exp gc led of the account: see ledger/common
---   ARGV     1 to 3 as in ledger/common; 4 maximum number of holds, 5 of tombstones
+--   KEYS     bal rsv tmb tmb tmb led gc: see ledger/holds; 8 exp: see ledger/previous
+--   ARGV     1 maximum number of holds, and of expired ones
 --   Replies  {id, charged, id, charged, ...}: the expired holds, earliest first
---!include ledger/common
+--!include ledger/account
+--!include ledger/holds
+--!include ledger/previous
 
+local max = tonumber(ARGV[1])
+load_fields('p', 'h', 'x', 'n')
+if not field('p') then return {} end
 local now = now_ms()
-local reaped = expire_due(now, tonumber(ARGV[4]))
-collect_due(now, tonumber(ARGV[5]))
-return reaped
+local reaped = expire_due(now, max)
+expire_previous(now, max, reaped)
+for _, id in ipairs(redis.call('ZRANGE', GC, '-inf', text(now), 'BYSCORE', 'LIMIT', 0, max)) do
+  redis.call('HDEL', RSV, id)
+  redis.call('ZREM', GC, id)
+end
+return done(reaped)

@@ -1,29 +1,68 @@
 #!lua flags=allow-oom
--- Extends the lease of a hold, records the cost so far, and may enlarge the hold.
+-- Extends the leases of holds, records their cost so far, and may enlarge them. A hold that was lost or has expired is taken
+-- again, whatever the funds.
 --
---   KEYS     bal rsv exp gc led of the account: see ledger/common
---   ARGV     1 to 3 as in ledger/common; 4 request id, 5 cost so far, 6 new size of the hold, 7 '1' if enforced,
---            8 overdraft, 9 overdraft of the sub-account, 10 lease in ms
---   Replies  'OK' | 'NOFUNDS': the lease is extended, but not the hold | 'GONE' | 'UNKNOWN' | 'NOACCT'
---!include ledger/common
+--   KEYS     bal rsv tmb tmb tmb led gc: see ledger/holds
+--   ARGV     for each hold ten: request id, sub-account or '', size of the hold, cost so far, '1' if enforced, overdraft,
+--            overdraft of the sub-account, lease in ms, reserved at, note of the entry if the hold expires
+--   Replies  for each hold 'OK' | 'NOFUNDS': the lease is extended, but not the hold | 'AGAIN' | 'GONE' | 'NOACCT'
+--!include ledger/account
+--!include ledger/holds
 
-if not account_known() then return 'NOACCT' end
-local id, seen, amount, enforced = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7] == '1'
-local overdraft, sub_overdraft, lease_ms = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+load_fields('p', 'h', 'x', 'tb')
 local now = now_ms()
 
-local hold = read_hold(id)
-if not hold then return 'UNKNOWN' end
-if hold.state ~= 'P' then return 'GONE' end
-
-local extra = math.max(0, amount - hold.amount)
-local refused = extra > 0 and enforced and shortfall(hold.sub, overdraft, sub_overdraft, extra) ~= nil
-if not refused then
-  local added = countable_in_both('h', hold.sub, extra)
-  add_to_both('h', hold.sub, added)
-  hold.amount = hold.amount + added
+local function take_again(id, hold)
+  hold.amount = countable_in_both('h', hold.sub, hold.amount)
+  add_to_both('h', hold.sub, hold.amount)
+  redis.call('HSET', RSV, id, format_live(hold))
+  lease_until(hold.lease_end)
+  return 'AGAIN'
 end
-hold.seen = math.max(hold.seen, seen)
-write_hold(id, hold)
-redis.call('ZADD', EXP, 'GT', text(now + lease_ms), id)
-return refused and 'NOFUNDS' or 'OK'
+
+local function renew(at)
+  local id, sub, amount, seen = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+  local lease_end, note = now + tonumber(ARGV[at + 7]), ARGV[at + 9]
+  local again = {
+    requested = '',
+    amount = amount,
+    seen = seen,
+    lease_end = lease_end,
+    at = ARGV[at + 8],
+    sub = sub,
+    note = note,
+  }
+  local stored = redis.call('HGET', RSV, id)
+  local hold = stored and parse_live(stored)
+  if not hold then
+    if stored then
+      again.paid, again.sub = parse_expired(stored)
+      again.seen = math.max(seen, again.paid)
+      redis.call('ZREM', GC, id)
+    elseif tombstone(id, now, false) then
+      return 'GONE'
+    end
+    return take_again(id, again)
+  end
+
+  local extra = math.max(0, amount - hold.amount)
+  local overdraft, sub_overdraft = tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6])
+  local refused = extra > 0
+    and ARGV[at + 4] == '1'
+    and shortfall(hold.sub, overdraft, sub_overdraft, extra) ~= nil
+  if not refused then
+    local added = countable_in_both('h', hold.sub, extra)
+    add_to_both('h', hold.sub, added)
+    hold.amount = hold.amount + added
+  end
+  if seen >= hold.seen then hold.seen, hold.note = seen, note end
+  hold.lease_end = math.max(hold.lease_end, lease_end)
+  redis.call('HSET', RSV, id, format_live(hold))
+  return refused and 'NOFUNDS' or 'OK'
+end
+
+local replies = {}
+for at = 1, #ARGV, 10 do
+  replies[#replies + 1] = field('p') and renew(at) or 'NOACCT'
+end
+return done(replies)

@@ -1,39 +1,56 @@
 #!lua
 -- Holds an amount if there are enough funds. Without allow-oom, so that a server that is out of memory refuses it.
 --
---   KEYS     bal rsv exp gc led of the account: see ledger/common
---   ARGV     1 to 3 as in ledger/common; 4 request id, 5 sub-account or '', 6 amount, 7 '1' if enforced,
---            8 overdraft, 9 overdraft of the sub-account, 10 lease in ms, 11 key id, 12 model
---   Replies  {'OK', reserved at} | {'DUP', reserved at, state} | {'CONFLICT'} | {'NOACCT'}
+--   KEYS     bal rsv tmb tmb tmb led gc: see ledger/holds
+--   ARGV     1 request id, 2 sub-account or '', 3 amount, 4 cost so far, 5 '1' if enforced, 6 overdraft, 7 overdraft of the
+--            sub-account, 8 lease in ms, 9 note of the entry if the hold expires
+--   Replies  {'OK' or 'DUP', reserved at, free funds} | {'OVER'} | {'CONFLICT'} | {'NOACCT'}
 --            | {'NOFUNDS', 'account' or 'sub', 'empty' or 'hold'}
---!include ledger/common
+--!include ledger/account
+--!include ledger/holds
 
-if not account_known() then return { 'NOACCT' } end
-local id, sub, amount, enforced = ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7] == '1'
-local overdraft, sub_overdraft, lease_ms = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-local now = now_ms()
-expire_due(now, AT_ONCE)
-collect_due(now, AT_ONCE)
+local id, sub, amount = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local overdraft, sub_overdraft = tonumber(ARGV[6]), tonumber(ARGV[7])
 
-local known = read_hold(id)
-if known then
-  if known.sub ~= sub or (known.requested and known.requested ~= amount) then return { 'CONFLICT' } end
-  return { 'DUP', text(known.reserved_at), known.state }
+if sub == '' then
+  load_fields('p', 'h', 'x', 'tb')
+else
+  load_fields('p', 'h', 'x', 'tb', 'p:' .. sub, 'h:' .. sub)
 end
-local short = enforced and shortfall(sub, overdraft, sub_overdraft, amount)
-if short then return { 'NOFUNDS', short[1], short[2] } end
+if not field('p') then return { 'NOACCT' } end
+local now = now_ms()
+expire_due(now, EXPIRED_AT_ONCE)
 
+local function free_funds()
+  local free = number('p') - number('h') + overdraft
+  if sub ~= '' then free = math.min(free, number('p:' .. sub) - number('h:' .. sub) + sub_overdraft) end
+  return text(math.min(math.max(free, -MOST), MOST))
+end
+
+if tombstone(id, now, true) then return done({ 'OVER' }) end
 local held = countable_in_both('h', sub, amount)
+local lease_end = now + tonumber(ARGV[8])
+local stored = string.format(
+  'H|%s|%s|%s||%.0f|%.0f|%s|%s',
+  ARGV[3],
+  held == amount and ARGV[3] or text(held),
+  ARGV[4],
+  lease_end,
+  now,
+  sub,
+  ARGV[9]
+)
+if redis.call('HSETNX', RSV, id, stored) == 0 then
+  local known = parse_live(redis.call('HGET', RSV, id))
+  if not known then return done({ 'OVER' }) end
+  if known.sub ~= sub or (known.requested ~= '' and known.requested ~= ARGV[3]) then return done({ 'CONFLICT' }) end
+  return done({ 'DUP', known.at, free_funds() })
+end
+local short = ARGV[5] == '1' and shortfall(sub, overdraft, sub_overdraft, amount)
+if short then
+  redis.call('HDEL', RSV, id)
+  return done({ 'NOFUNDS', short[1], short[2] })
+end
 add_to_both('h', sub, held)
-write_hold(id, {
-  state = 'P',
-  requested = amount,
-  amount = held,
-  seen = 0,
-  reserved_at = now,
-  sub = sub,
-  key = ARGV[11],
-  model = ARGV[12],
-})
-redis.call('ZADD', EXP, text(now + lease_ms), id)
-return { 'OK', text(now) }
+lease_until(lease_end)
+return done({ 'OK', text(now), free_funds() })

@@ -1,38 +1,56 @@
 #!lua flags=allow-oom
 -- Posts the real cost and releases the hold.
 --
---   KEYS     bal rsv exp gc led of the account: see ledger/common
---   ARGV     1 to 3 as in ledger/common; 4 request id, 5 sub-account or '', 6 real cost, 7 reserved at, in ms,
---            8 reason, 9 model, 10 channel, 11 key id, 12 tokens as JSON
---   Replies  'OK' | 'DUP' | 'CONFLICT' | 'LATE': posted after expiry | 'LOST': posted although the (young) hold is unknown
---            | 'STALE': unknown and too old, not posted | 'NOACCT'
---!include ledger/common
+--   KEYS     bal rsv tmb tmb tmb led gc: see ledger/holds
+--   ARGV     1 request id, 2 sub-account or '', 3 real cost, 4 reserved at, in ms, 5 note of the entry, 6 the entry of the
+--            first settle, if this is a repetition, or '', 7 '1' if no entry closes this id
+--   Replies  {'OK' or 'LATE' or 'LOST', entry} | {'DUP'} | {'CONFLICT'} | {'NOACCT'}
+--            | {'OLD'}: unknown, and so old that its tombstone may be gone
+--!include ledger/account
+--!include ledger/holds
 
-if not account_known() then return 'NOACCT' end
-local id, sub, actual, reserved_at = ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
-local note = { 'reason', ARGV[8], 'model', ARGV[9], 'channel', ARGV[10], 'key', ARGV[11], 'tok', ARGV[12] }
+local id, sub, actual, note = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[5]
+if sub == '' then
+  load_fields('p', 'h', 'n', 'tb')
+else
+  load_fields('p', 'h', 'n', 'tb', 'p:' .. sub, 'h:' .. sub)
+end
+if not field('p') then return { 'NOACCT' } end
+
+local stored = redis.call('HGET', RSV, id)
+if stored then
+  local live = parse_live(stored)
+  if live then
+    if live.sub ~= sub then return { 'CONFLICT' } end
+    remove(id, live)
+    local entry = charge(live.paid and 'late' or 'settle', id, sub, actual - (live.paid or 0), note)
+    entomb(id, sub, actual, entry)
+    return done({ live.paid and 'LATE' or 'OK', entry })
+  end
+  local charged, of = parse_expired(stored)
+  if of ~= sub then return { 'CONFLICT' } end
+  redis.call('HDEL', RSV, id)
+  redis.call('ZREM', GC, id)
+  local entry = charge('late', id, sub, actual - charged, note)
+  entomb(id, sub, actual, entry)
+  return done({ 'LATE', entry })
+end
+
 local now = now_ms()
-collect_due(now, AT_ONCE)
+local settled = tombstone(id, now, false)
+if settled then return { settled == cost_text(actual, sub) and 'DUP' or 'CONFLICT' } end
 
-local hold = read_hold(id)
-if not hold then
-  if now - reserved_at > KEEP_MS then return 'STALE' end
-  charge('lost', id, sub, actual, note)
-  entomb(id, { amount = 0, seen = 0, actual = actual, reserved_at = reserved_at, sub = sub }, 'L', now)
-  return 'LOST'
+-- Whether the entry `a` is not newer than `b`.
+local function not_after(a, b)
+  local a_ms, a_n = string.match(a, '^(%d+)-(%d+)$')
+  local b_ms, b_n = string.match(b, '^(%d+)-(%d+)$')
+  if a_ms ~= b_ms then return tonumber(a_ms) < tonumber(b_ms) end
+  return tonumber(a_n) <= tonumber(b_n)
 end
-if hold.sub ~= sub then return 'CONFLICT' end
-if hold.state == 'P' then
-  release(id, hold)
-  charge('settle', id, sub, actual, note)
-  hold.actual = actual
-  entomb(id, hold, actual == 0 and 'V' or 'S', now)
-  return 'OK'
-end
-if hold.state == 'E' then
-  charge('late', id, sub, actual - hold.seen, note)
-  hold.actual = actual
-  entomb(id, hold, 'L', now)
-  return 'LATE'
-end
-return hold.actual == actual and 'DUP' or 'CONFLICT'
+
+local restored_to = field('ra')
+if ARGV[6] ~= '' and restored_to and not_after(ARGV[6], restored_to) then return { 'DUP' } end
+if ARGV[7] ~= '1' and now - tonumber(ARGV[4]) > KEEP_MS then return { 'OLD' } end
+local entry = charge('lost', id, sub, actual, note)
+entomb(id, sub, actual, entry)
+return done({ 'LOST', entry })

@@ -1,21 +1,31 @@
 #!lua
 -- Applies a credit, once per id. Without allow-oom: the controller retries it when there is memory.
 --
---   KEYS     bal rsv exp gc led of the account: see ledger/common
---   ARGV     1 to 3 as in ledger/common; 4 credit id, 5 sub-account or '', 6 amount
---   Replies  'OK' | 'DUP' | 'CONFLICT' | 'LIMIT': the balance would exceed the safe integers | 'NOACCT'
---!include ledger/common
+--   KEYS     bal crd led: see ledger/credits
+--   ARGV     1 epoch, 2 credit id, 3 sub-account or '', 4 amount
+--   Replies  {'OK', entry} | {'DUP'} | {'CONFLICT'} | {'LIMIT'}: the balance would exceed the safe integers | {'FENCED'}
+--            | {'NOACCT'}
+--!include ledger/account
+--!include ledger/credits
 
-if not account_known() then return 'NOACCT' end
-local id, sub, amount = ARGV[4], ARGV[5], tonumber(ARGV[6])
+local id, sub, amount = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local credit = sub .. '|' .. text(amount)
 
-local known = redis.call('HGET', BAL, 'c:' .. id)
-if known then return known == credit and 'DUP' or 'CONFLICT' end
-if countable('p', sub, amount) ~= amount then return 'LIMIT' end
+load_fields('p', 'cr', 'ep', 'n', 'c:' .. id)
+if not field('p') then return { 'NOACCT' } end
+local epoch = tonumber(ARGV[1])
+if is_fenced(epoch) then return { 'FENCED' } end
+migrate()
+local previous = field('c:' .. id)
+if previous then adopt(id, previous) end
+local known = redis.call('HGET', CRD, id)
+if known then return done({ known == credit and 'DUP' or 'CONFLICT' }) end
+if not is_countable(sub, amount, amount) then return done({ 'LIMIT' }) end
 
-redis.call('HSET', BAL, 'c:' .. id, credit)
+redis.call('HSET', CRD, id, credit)
+set('ep', epoch)
+set('c:' .. id, credit)
 -- An allowance raises only the sub-account: it adds no money to the account.
 add('p', sub, amount)
-if amount ~= 0 then append('credit', id, sub, amount, {}) end
-return 'OK'
+add('cr', sub, amount)
+return done({ 'OK', append(LED, 'credit', id, sub, amount, '') })

@@ -6,37 +6,62 @@ import {
   type TableRecord,
 } from '../../../contract/table/records.ts'
 import type { Publication } from '../../../store/contract.ts'
-import type { EntryNote, Ledger, Renew, Reserve, Settle } from '../../../store/ledger/contract.ts'
+import type {
+  EntryNote,
+  Ledger,
+  Renewal,
+  RenewReply,
+  Reserve,
+  Settle,
+  Topup,
+} from '../../../store/ledger/contract.ts'
 
 export const ACCOUNT = 'aaaaaaaaaaaaaaaaaaaa'
 export const OTHER = 'bbbbbbbbbbbbbbbbbbbb'
 export const SUB = 'ssssssssssssssssssss'
 export const LEASE_MS = 30_000
 
+export const EPOCH = 1
+
 export const NOTE: EntryNote = {
   reason: 'usage',
   model: 'small',
   channel: 'east',
   key: 'kkkkkkkkkkkkkkkkkkkk',
+  endpoint: 'chat',
+  tier: 'priority',
+  price: 'p1',
   tokens: { input: 3, output: 5 },
+  flags: ['usage_clamped'],
 }
+
+/** The note of a hold. */
+export const CHECKPOINT: EntryNote = {
+  ...NOTE,
+  reason: 'checkpoint',
+  channel: '',
+  tokens: { input: 3 },
+  flags: [],
+}
+
+const TERMS = { seen: 0, enforced: true, overdraft: 0, leaseMs: LEASE_MS, note: CHECKPOINT }
 
 export function reservation(id: string, amount: number, rest: Partial<Reserve> = {}): Reserve {
-  const about = { model: NOTE.model, key: NOTE.key }
-  return { account: ACCOUNT, id, amount, enforced: true, overdraft: 0, leaseMs: LEASE_MS, about, ...rest }
+  return { ...TERMS, account: ACCOUNT, id, amount, ...rest }
 }
 
-export function renewal(id: string, rest: Partial<Renew> = {}): Renew {
-  return {
-    account: ACCOUNT,
-    id,
-    seen: 0,
-    amount: 0,
-    enforced: true,
-    overdraft: 0,
-    leaseMs: LEASE_MS,
-    ...rest,
-  }
+export function renewal(id: string, rest: Partial<Renewal> = {}): Renewal {
+  return { ...TERMS, id, amount: 0, reservedAt: 0, ...rest }
+}
+
+/** Renews one hold. */
+export async function renew(
+  ledger: Ledger,
+  id: string,
+  rest: Partial<Renewal> = {},
+): Promise<RenewReply | undefined> {
+  const [reply] = await ledger.renew(ACCOUNT, [renewal(id, rest)])
+  return reply
 }
 
 export function settlement(
@@ -48,10 +73,30 @@ export function settlement(
   return { account: ACCOUNT, id, actual, reservedAt, note: NOTE, ...rest }
 }
 
+export const open = (ledger: Ledger, account = ACCOUNT) =>
+  ledger.open({ account, epoch: EPOCH, create: true })
+
+/** Applies a credit; returns the reply alone. */
+export async function topup(ledger: Ledger, id: string, amount: number, rest: Partial<Topup> = {}) {
+  return (await ledger.topup({ account: ACCOUNT, epoch: EPOCH, id, amount, ...rest })).reply
+}
+
+/** Settles; returns the reply alone. */
+export async function settle(...[ledger, ...of]: [Ledger, ...Parameters<typeof settlement>]) {
+  return (await ledger.settle(settlement(...of))).reply
+}
+
 /** Opens an account and credits it. */
 export async function fund(ledger: Ledger, account: string, amount: number): Promise<void> {
-  await ledger.open(account)
-  await ledger.topup({ account, id: 'default/start', amount })
+  await open(ledger, account)
+  await topup(ledger, 'default/start', amount, { account })
+}
+
+/** Posted and held, of an account or of its sub-account. */
+export async function sumsOf(ledger: Ledger, account = ACCOUNT, sub?: string) {
+  const balance = await ledger.balance(account, sub === undefined ? [] : [sub])
+  const sums = sub === undefined ? balance : balance?.subs[sub]
+  return sums && [sums.posted, sums.held]
 }
 
 /** Reserves and returns the store's time; fails if the store refuses. */

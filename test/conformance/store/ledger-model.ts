@@ -3,11 +3,14 @@
  * every balance, so that a store can be compared with it.
  */
 import type {
-  HoldState,
+  Adjust,
+  AdjustReply,
   Ledger,
   LedgerEntry,
+  Open,
+  OpenReply,
   Reaped,
-  Renew,
+  Renewal,
   RenewReply,
   Reserve,
   ReserveReply,
@@ -16,26 +19,42 @@ import type {
   Topup,
   TopupReply,
 } from '../../../store/ledger/contract.ts'
-import { KEEP_MS } from '../../../store/ledger/transition.ts'
+
+const MINUTE = 60_000
+const KEEP = 15 * MINUTE
+const DAY = 24 * 60 * MINUTE
 
 /** A ledger call as data. */
 export type Call =
+  | { type: 'open'; command: Open }
   | { type: 'topup'; command: Topup }
+  | { type: 'adjust'; command: Adjust }
   | { type: 'reserve'; command: Reserve }
-  | { type: 'renew'; command: Renew }
+  | { type: 'renew'; account: string; renewals: Renewal[] }
   | { type: 'settle'; command: Settle }
-  | { type: 'reap'; account: string | undefined; max: number }
+  | { type: 'reap'; account: string; max: number }
 
-export type Reply = TopupReply | ReserveReply | RenewReply | SettleReply | Reaped[]
+export type Reply =
+  | OpenReply
+  | TopupReply
+  | AdjustReply
+  | ReserveReply
+  | RenewReply[]
+  | SettleReply
+  | Reaped[]
 
 export function perform(ledger: Ledger, call: Call): Promise<Reply> {
   switch (call.type) {
+    case 'open':
+      return ledger.open(call.command)
     case 'topup':
       return ledger.topup(call.command)
+    case 'adjust':
+      return ledger.adjust(call.command)
     case 'reserve':
       return ledger.reserve(call.command)
     case 'renew':
-      return ledger.renew(call.command)
+      return ledger.renew(call.account, call.renewals)
     case 'settle':
       return ledger.settle(call.command)
     case 'reap':
@@ -43,28 +62,41 @@ export function perform(ledger: Ledger, call: Call): Promise<Reply> {
   }
 }
 
+/** What the reply names beside its words, without the ids of entries, which only a store can know. */
+export function namesOf(call: Call, reply: Reply): string[] {
+  if (call.type === 'renew') return (reply as RenewReply[]).map((one) => `renew ${one}`)
+  if (call.type === 'reap') return [`reap ${(reply as Reaped[]).length === 0 ? 'nothing' : 'some'}`]
+  return [`${call.type} ${typeof reply === 'string' ? reply : (reply as { reply: string }).reply}`]
+}
+
 interface ModelHold {
   id: string
   sub: string | undefined
-  state: HoldState
+  /** Gone: settled. */
+  state: 'live' | 'expired' | 'gone'
   requested: number | undefined
   amount: number
   seen: number
+  /** Charged by an expiry. */
+  paid: number | undefined
   actual: number | undefined
   reservedAt: number
-  /** End of the lease while pending, then of the tombstone. */
-  until: number
+  leaseEnd: number
+  /** When it ended. */
+  endedAt: number
 }
 
-type Entry = Pick<LedgerEntry, 'kind' | 'ref' | 'sub' | 'delta'>
+type Entry = Pick<LedgerEntry, 'kind' | 'ref' | 'sub' | 'delta'> & { credited?: number }
 
-const byEnd = (a: ModelHold, b: ModelHold) => a.until - b.until || (a.id < b.id ? -1 : 1)
+const byEnd = (a: ModelHold, b: ModelHold) => a.leaseEnd - b.leaseEnd || (a.id < b.id ? -1 : 1)
 
 export class ModelAccount {
   readonly id: string
   readonly credits: Topup[] = []
+  readonly corrections = new Set<string>()
   readonly entries: Entry[] = []
-  holds: ModelHold[] = []
+  readonly holds: ModelHold[] = []
+  epoch = 0
   /** Spending without a hold, for the account ('') and its sub-accounts: how far below zero they may be. */
   readonly uncovered = new Map<string, number>()
 
@@ -72,68 +104,109 @@ export class ModelAccount {
     this.id = id
   }
 
-  /** Without `sub`, for the account, which allowances do not raise. */
+  /** Of the account if `sub` is undefined; allowances and corrections of sub-accounts do not change it. */
+  #own(sub: string | undefined): Entry[] {
+    const isOfLeader = (entry: Entry) => entry.kind === 'credit' || entry.kind === 'adjust'
+    return this.entries.filter((e) => (sub === undefined ? !isOfLeader(e) || e.sub === '' : e.sub === sub))
+  }
+
   posted(sub?: string): number {
-    return sum(
-      this.entries
-        .filter((e) => (sub === undefined ? e.kind !== 'credit' || e.sub === '' : e.sub === sub))
-        .map((e) => e.delta),
-    )
+    return sum(this.#own(sub).map((entry) => entry.delta))
+  }
+
+  credited(sub?: string): number {
+    return sum(this.#own(sub).map((entry) => entry.credited ?? 0))
   }
 
   held(sub?: string): number {
-    return sum(this.pending().map((h) => (sub === undefined || h.sub === sub ? h.amount : 0)))
+    return sum(this.live().map((hold) => (sub === undefined || hold.sub === sub ? hold.amount : 0)))
   }
 
-  /** Pending holds in order of expiry. */
-  pending(): ModelHold[] {
-    return this.holds.filter((h) => h.state === 'P').sort(byEnd)
+  /** In order of expiry. */
+  live(): ModelHold[] {
+    return this.holds.filter(({ state }) => state === 'live').sort(byEnd)
   }
 
-  topup(command: Topup): TopupReply {
-    const { id, sub = '', amount } = command
-    const known = this.credits.find((c) => c.id === id)
+  open({ epoch }: Open): OpenReply {
+    if (epoch < this.epoch) return 'FENCED'
+    if (this.epoch > 0) return 'DUP'
+    this.epoch = epoch
+    return 'OK'
+  }
+
+  topup(command: Topup): TopupReply['reply'] {
+    const { id, sub = '', amount, epoch } = command
+    if (epoch < this.epoch) return 'FENCED'
+    const known = this.credits.find((credit) => credit.id === id)
     if (known) return known.amount === amount && (known.sub ?? '') === sub ? 'DUP' : 'CONFLICT'
-    if (!Number.isSafeInteger(this.posted(command.sub) + amount)) return 'LIMIT'
+    if (!this.#fits(command.sub, amount, amount)) return 'LIMIT'
+    this.epoch = epoch
     this.credits.push(command)
-    if (amount !== 0) this.entries.push({ kind: 'credit', ref: id, sub, delta: amount })
+    this.entries.push({ kind: 'credit', ref: id, sub, delta: amount, credited: amount })
     if (amount < 0) this.#uncover(sub, -amount)
     return 'OK'
   }
 
-  reserve(command: Reserve, now: number): ReserveReply {
-    this.#expire(now, Number.POSITIVE_INFINITY)
-    this.#forget(now)
-    const { id, sub, amount } = command
-    const known = this.holds.find((h) => h.id === id)
-    if (known) {
-      if (known.sub !== sub || (known.requested ?? amount) !== amount) return { reply: 'CONFLICT' }
-      return { reply: 'DUP', reservedAt: known.reservedAt, state: known.state }
+  adjust({ id, epoch, changes, ifEntries }: Adjust): AdjustReply {
+    if (epoch < this.epoch) return 'FENCED'
+    if (this.corrections.has(id)) return 'DUP'
+    if (ifEntries !== undefined && ifEntries !== this.entries.length) return 'CHANGED'
+    if (!changes.every(({ sub, credited, spent }) => this.#fits(sub, credited - spent, credited)))
+      return 'LIMIT'
+    this.epoch = epoch
+    this.corrections.add(id)
+    for (const { sub = '', credited, spent } of changes) {
+      const delta = credited - spent
+      this.entries.push({ kind: 'adjust', ref: id, sub, delta, credited })
+      if (delta < 0) this.#uncover(sub, -delta)
     }
+    return 'OK'
+  }
+
+  reserve(command: Reserve, now: number): ReserveReply {
+    this.#expire(now, 20)
+    const { id, sub, amount, seen } = command
+    const known = this.#known(id, now, MINUTE)
+    if (known?.state === 'live') {
+      if (known.sub !== sub || (known.requested ?? amount) !== amount) return { reply: 'CONFLICT' }
+      return { reply: 'DUP', reservedAt: known.reservedAt, free: this.#free(command) }
+    }
+    if (known) return { reply: 'OVER' }
     const refusal = command.enforced ? this.#refusal(command, amount) : undefined
     if (refusal) return refusal
     if (!command.enforced) this.#spend(sub, amount)
-    this.holds.push({
-      id,
-      sub,
-      state: 'P',
-      requested: amount,
-      amount,
-      seen: 0,
-      actual: undefined,
-      reservedAt: now,
-      until: now + command.leaseMs,
-    })
-    return { reply: 'OK', reservedAt: now }
+    this.#hold(
+      { id, sub, requested: amount, amount, seen, paid: undefined, reservedAt: now },
+      now + command.leaseMs,
+    )
+    return { reply: 'OK', reservedAt: now, free: this.#free(command) }
   }
 
-  renew(command: Renew, now: number): RenewReply {
-    const hold = this.holds.find((h) => h.id === command.id)
-    if (!hold) return 'UNKNOWN'
-    if (hold.state !== 'P') return 'GONE'
-    hold.seen = Math.max(hold.seen, command.seen)
-    hold.until = Math.max(hold.until, now + command.leaseMs)
-    const extra = Math.max(0, command.amount - hold.amount)
+  renew(command: Renewal, now: number): RenewReply {
+    const { id, sub, amount, seen, reservedAt, leaseMs } = command
+    const hold = this.#known(id, now, Number.POSITIVE_INFINITY)
+    if (hold?.state === 'gone') return 'GONE'
+    if (hold?.state !== 'live') {
+      const paid = hold?.paid
+      const of = hold === undefined ? sub : hold.sub
+      const terms = {
+        id,
+        sub: of,
+        requested: undefined,
+        amount,
+        seen: Math.max(seen, paid ?? 0),
+        paid,
+        reservedAt,
+      }
+      if (hold) this.holds.splice(this.holds.indexOf(hold), 1)
+      // Taken whatever the funds.
+      this.#spend(of, amount)
+      this.#hold(terms, now + leaseMs)
+      return 'AGAIN'
+    }
+    hold.seen = Math.max(hold.seen, seen)
+    hold.leaseEnd = Math.max(hold.leaseEnd, now + leaseMs)
+    const extra = Math.max(0, amount - hold.amount)
     if (extra === 0) return 'OK'
     if (command.enforced && this.#refusal({ ...command, sub: hold.sub }, extra)) return 'NOFUNDS'
     if (!command.enforced) this.#spend(hold.sub, extra)
@@ -141,65 +214,80 @@ export class ModelAccount {
     return 'OK'
   }
 
-  settle(command: Settle, now: number): SettleReply {
-    this.#forget(now)
+  settle(command: Settle, now: number): SettleReply['reply'] {
     const { id, sub, actual, reservedAt } = command
-    const hold = this.holds.find((h) => h.id === id)
-    if (!hold) {
-      if (now - reservedAt > KEEP_MS) return 'STALE'
-      this.#post('lost', id, sub, actual, 0)
-      const until = Math.max(now, reservedAt) + KEEP_MS
-      this.holds.push({
-        id,
-        sub,
-        state: 'L',
-        requested: undefined,
-        amount: 0,
-        seen: 0,
-        actual,
-        reservedAt,
-        until,
-      })
+    const hold = this.#known(id, now, Number.POSITIVE_INFINITY)
+    if (hold === undefined) {
+      // A settle that is too old to be remembered is looked for in the entries, which are all kept here.
+      if (now - reservedAt > KEEP) {
+        const own = this.entries.filter((entry) => entry.ref === id && this.#isSince(entry, reservedAt))
+        if (own.length > 0) return sum(own.map((entry) => -entry.delta)) === actual ? 'DUP' : 'CONFLICT'
+      }
+      this.#post('lost', { id, sub, amount: actual, covered: 0 }, now)
+      this.holds.push({ ...LOST, id, sub, actual, reservedAt, endedAt: now })
       return 'LOST'
     }
     if (hold.sub !== sub) return 'CONFLICT'
-    if (hold.state !== 'P' && hold.state !== 'E') return hold.actual === actual ? 'DUP' : 'CONFLICT'
-    const expired = hold.state === 'E'
-    if (expired) this.#post('late', id, sub, actual - hold.seen, 0)
-    else this.#post('settle', id, sub, actual, hold.amount)
-    Object.assign(hold, { state: expired ? 'L' : actual === 0 ? 'V' : 'S', actual, until: now + KEEP_MS })
-    return expired ? 'LATE' : 'OK'
+    if (hold.state === 'gone') return hold.actual === actual ? 'DUP' : 'CONFLICT'
+    const kind = hold.paid === undefined ? 'settle' : 'late'
+    const covered = hold.state === 'live' ? hold.amount : 0
+    Object.assign(hold, { state: 'gone', actual, endedAt: now })
+    this.#post(kind, { id, sub, amount: actual - (hold.paid ?? 0), covered }, now)
+    return kind === 'late' ? 'LATE' : 'OK'
   }
 
   reap(max: number, now: number): Reaped[] {
     const reaped = this.#expire(now, max)
-    this.#forget(now, max)
+    const over = this.holds.filter(({ state, endedAt }) => state === 'expired' && endedAt + DAY <= now)
+    over.sort((a, b) => a.endedAt - b.endedAt || (a.id < b.id ? -1 : 1))
+    for (const hold of over.slice(0, max)) this.holds.splice(this.holds.indexOf(hold), 1)
     return reaped
   }
 
+  /** When each entry was appended. */
+  readonly #times = new Map<Entry, number>()
+
+  #isSince(entry: Entry, since: number): boolean {
+    return (this.#times.get(entry) ?? 0) >= since
+  }
+
+  #hold(terms: Omit<ModelHold, 'state' | 'actual' | 'leaseEnd' | 'endedAt'>, leaseEnd: number): void {
+    this.holds.push({ ...terms, state: 'live', actual: undefined, leaseEnd, endedAt: 0 })
+  }
+
+  /** The hold of this id that is remembered; `lookBack`: how far into the quarter of an hour before this one. */
+  #known(id: string, now: number, lookBack: number): ModelHold | undefined {
+    const quarter = Math.floor(now / KEEP)
+    return this.holds.findLast((hold) => {
+      if (hold.id !== id) return false
+      if (hold.state !== 'gone') return true
+      const ended = Math.floor(hold.endedAt / KEEP)
+      return ended === quarter || (ended === quarter - 1 && now - quarter * KEEP < lookBack)
+    })
+  }
+
   #expire(now: number, max: number): Reaped[] {
-    const due = this.pending()
-      .filter((h) => h.until <= now)
+    const due = this.live()
+      .filter(({ leaseEnd }) => leaseEnd <= now)
       .slice(0, max)
-    for (const hold of due) {
-      this.#post('expire', hold.id, hold.sub, hold.seen, hold.amount)
-      Object.assign(hold, { state: 'E', until: now + KEEP_MS })
-    }
-    return due.map((h) => ({ account: this.id, id: h.id, charged: h.seen }))
+    return due.map((hold) => {
+      const { id, sub, seen, amount, paid = 0 } = hold
+      this.#post('expire', { id, sub, amount: seen - paid, covered: amount }, now)
+      Object.assign(hold, { state: 'expired', paid: seen, endedAt: now })
+      return { account: this.id, id, charged: seen - paid }
+    })
   }
 
-  /** Oldest first. */
-  #forget(now: number, max = Number.POSITIVE_INFINITY): void {
-    const over = this.holds.filter((h) => h.state !== 'P' && h.until < now).sort(byEnd)
-    const forgotten = new Set(over.slice(0, max))
-    this.holds = this.holds.filter((h) => !forgotten.has(h))
-  }
-
-  #post(kind: Entry['kind'], ref: string, sub: string | undefined, amount: number, covered: number): void {
+  #post(
+    kind: Entry['kind'],
+    { id, sub, amount, covered }: { id: string; sub: string | undefined; amount: number; covered: number },
+    now: number,
+  ): void {
     // A refund to a balance that is already at its maximum.
     const room = Number.MAX_SAFE_INTEGER - Math.max(this.posted(), sub === undefined ? 0 : this.posted(sub))
-    const delta = Math.min(0 - amount, room)
-    if (delta !== 0) this.entries.push({ kind, ref, sub: sub ?? '', delta })
+    const entry = { kind, ref: id, sub: sub ?? '', delta: Math.min(0 - amount, room) }
+    this.entries.push(entry)
+    this.#times.set(entry, now)
     this.#spend(sub, Math.max(0, amount - covered))
   }
 
@@ -211,6 +299,17 @@ export class ModelAccount {
 
   #uncover(sub: string, amount: number): void {
     this.uncovered.set(sub, (this.uncovered.get(sub) ?? 0) + amount)
+  }
+
+  #fits(sub: string | undefined, posted: number, credited: number): boolean {
+    return (
+      Number.isSafeInteger(this.posted(sub) + posted) && Number.isSafeInteger(this.credited(sub) + credited)
+    )
+  }
+
+  #free({ sub, overdraft, subOverdraft = 0 }: Reserve): number {
+    const own = this.posted() - this.held() + overdraft
+    return sub === undefined ? own : Math.min(own, this.posted(sub) - this.held(sub) + subOverdraft)
   }
 
   #refusal(
@@ -228,6 +327,15 @@ export class ModelAccount {
   }
 }
 
+const LOST = {
+  state: 'gone',
+  requested: undefined,
+  amount: 0,
+  seen: 0,
+  paid: undefined,
+  leaseEnd: 0,
+} as const
+
 /** Several accounts; a call goes to one of them. */
 export class LedgerModel {
   readonly accounts: ReadonlyMap<string, ModelAccount>
@@ -236,24 +344,32 @@ export class LedgerModel {
     this.accounts = new Map(accounts.map((id) => [id, new ModelAccount(id)]))
   }
 
-  perform(call: Call, now: number): Reply {
-    if (call.type === 'reap') {
-      const accounts = [...this.accounts.values()].filter((a) => (call.account ?? a.id) === a.id)
-      return accounts.flatMap((account) => account.reap(call.max, now))
-    }
-    const account = this.accounts.get(call.command.account)
-    if (!account) return call.type === 'reserve' ? { reply: 'NOACCT' } : 'NOACCT'
+  /** The reply, as `comparable` shows that of a store. */
+  perform(call: Call, now: number): unknown {
+    const account = this.accounts.get('command' in call ? call.command.account : call.account)
     switch (call.type) {
+      case 'open':
+        return account?.open(call.command) ?? 'NOACCT'
       case 'topup':
-        return account.topup(call.command)
+        return account?.topup(call.command) ?? 'NOACCT'
+      case 'adjust':
+        return account?.adjust(call.command) ?? 'NOACCT'
       case 'reserve':
-        return account.reserve(call.command, now)
+        return account?.reserve(call.command, now) ?? { reply: 'NOACCT' }
       case 'renew':
-        return account.renew(call.command, now)
+        return call.renewals.map((renewal) => account?.renew(renewal, now) ?? 'NOACCT')
       case 'settle':
-        return account.settle(call.command, now)
+        return account?.settle(call.command, now) ?? 'NOACCT'
+      case 'reap':
+        return account?.reap(call.max, now) ?? []
     }
   }
+}
+
+/** A reply without the id of its entry. */
+export function comparable(call: Call, reply: Reply): unknown {
+  if (call.type === 'topup' || call.type === 'settle') return (reply as TopupReply | SettleReply).reply
+  return reply
 }
 
 export const sum = (numbers: readonly number[]) => numbers.reduce((total, n) => total + n, 0)

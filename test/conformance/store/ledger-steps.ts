@@ -3,8 +3,9 @@
  * refer to earlier ones: the same call again, the same with another amount, the end of a hold.
  */
 import fc from 'fast-check'
-import { KEEP_MS } from '../../../store/ledger/transition.ts'
-import { LEASE_MS, NOTE } from './fixtures.ts'
+import { KEEP_MS } from '../../../store/ledger/tombstones.ts'
+import { EXPIRED_KEEP_MS } from '../../../store/ledger/transition.ts'
+import { CHECKPOINT, LEASE_MS, NOTE } from './fixtures.ts'
 import type { Call } from './ledger-model.ts'
 
 export const ACCOUNTS = ['first', 'second'] as const
@@ -14,6 +15,8 @@ export const OVERDRAFT: Record<string, number> = { first: 0, second: 15 }
 export const SUB_OVERDRAFT = 5
 /** A credit that fits only a low balance; slightly more is still a valid amount. */
 const NEARLY_ALL = Number.MAX_SAFE_INTEGER - 50
+/** Terms of leaders: one that was replaced, and the current one. */
+const EPOCHS = [3, 4]
 
 /** A hold that a store granted. */
 export interface Granted {
@@ -47,10 +50,12 @@ const id = fc.constantFrom('r1', 'r2', 'r3', 'r4', 'r5', 'r6')
 const amount = fc.integer({ min: 0, max: 60 })
 const enforced = fc.integer({ min: 0, max: 9 }).map((n) => n > 0)
 const back = fc.nat(5)
+const epoch = fc.integer({ min: 0, max: 9 }).map((n) => (n > 0 ? 4 : 3))
 
 const topup: fc.Arbitrary<Step> = fc
   .record({
     account,
+    epoch,
     sub,
     id: fc.constantFrom('c1', 'c2', 'c3', 'c4'),
     amount: fc.oneof(
@@ -60,17 +65,40 @@ const topup: fc.Arbitrary<Step> = fc
   })
   .map((command) => () => [{ type: 'topup', command }])
 
+const adjust: fc.Arbitrary<Step> = fc
+  .record({
+    account,
+    epoch,
+    id: fc.constantFrom('a1', 'a2'),
+    reason: fc.constant('operator' as const),
+    changes: fc.uniqueArray(
+      fc.record({
+        sub,
+        credited: fc.oneof(fc.integer({ min: -20, max: 20 }), fc.constant(NEARLY_ALL)),
+        spent: fc.integer({ min: -20, max: 20 }),
+      }),
+      { minLength: 1, maxLength: 2, selector: ({ sub }) => sub },
+    ),
+    ifEntries: fc.option(fc.nat(12), { nil: undefined }),
+  })
+  .map((command) => () => [{ type: 'adjust', command }])
+
+const open: fc.Arbitrary<Step> = fc
+  .record({
+    account: fc.constantFrom(...ACCOUNTS, 'unknown'),
+    epoch: fc.constantFrom(...EPOCHS),
+    create: fc.constant(false),
+  })
+  .map((command) => () => [{ type: 'open', command }])
+
 const reservation = fc
-  .record({ account, sub, id, amount, enforced, leaseMs: fc.constantFrom(10_000, LEASE_MS) })
-  .map((given) => ({ ...given, ...overdrafts(given.account), about: { model: NOTE.model, key: NOTE.key } }))
+  .record({ account, sub, id, amount, seen: fc.nat(5), enforced, leaseMs: fc.constantFrom(10_000, LEASE_MS) })
+  .map((given) => ({ ...given, ...overdrafts(given.account), note: CHECKPOINT }))
 
 const reserve: fc.Arbitrary<Step> = reservation.map((command) => () => [{ type: 'reserve', command }])
 
 const reap: fc.Arbitrary<Step> = fc
-  .oneof(
-    fc.record({ account: fc.constantFrom(...ACCOUNTS), max: fc.nat(3) }),
-    fc.constant({ account: undefined, max: 100 }),
-  )
+  .record({ account: fc.constantFrom(...ACCOUNTS), max: fc.constantFrom(0, 1, 2, 3, 100) })
   .map((given) => () => [{ type: 'reap', ...given }])
 
 const extension = fc.record({
@@ -80,18 +108,29 @@ const extension = fc.record({
   leaseMs: fc.constant(LEASE_MS),
 })
 
-const renew: fc.Arbitrary<Step> = fc.tuple(back, extension).map(([back, given]) => (past) => {
-  const of = past.granted.at(-1 - back)
-  if (of === undefined) return []
-  const { account, id } = of
-  return [{ type: 'renew', command: { account, id, ...given, ...overdrafts(account) } }]
-})
+/** Renews some of the last holds, at most two of which are of one account. */
+const renew: fc.Arbitrary<Step> = fc
+  .array(fc.tuple(back, extension), { minLength: 1, maxLength: 3 })
+  .map((several) => (past) => {
+    const renewals = several.flatMap(([back, given]) => {
+      const of = past.granted.at(-1 - back)
+      return of === undefined ? [] : [{ ...of, ...given, ...overdrafts(of.account), note: CHECKPOINT }]
+    })
+    return [...Map.groupBy(renewals, (renewal) => renewal.account)].map(([account, own]) => ({
+      type: 'renew',
+      account,
+      renewals: own.map(({ account: _, ...renewal }) => renewal),
+    }))
+  })
 
-/** What a stream does at once; also a renew of no hold or of another caller's. */
-const reserveAndRenew: fc.Arbitrary<Step> = fc.tuple(reservation, extension).map(([command, given]) => () => [
-  { type: 'reserve', command },
-  { type: 'renew', command: { ...command, ...given } },
-])
+/** What a stream does at once; also a renewal of no hold or of another caller's. */
+const reserveAndRenew: fc.Arbitrary<Step> = fc
+  .tuple(reservation, extension)
+  .map(([command, given]) => ({ now }) => {
+    const { account, ...terms } = { ...command, ...given }
+    const renewal: Call = { type: 'renew', account, renewals: [{ ...terms, reservedAt: now }] }
+    return [{ type: 'reserve', command }, renewal]
+  })
 
 const settle: fc.Arbitrary<Step> = fc
   .record({ back, actual: fc.oneof(fc.constant(0), amount, fc.constant(80)) })
@@ -134,13 +173,15 @@ const contradict: fc.Arbitrary<Step> = back.map((back) => (past) => {
 
 const step = fc.oneof(
   { weight: 2, arbitrary: topup },
+  { weight: 2, arbitrary: adjust },
+  { weight: 1, arbitrary: open },
   { weight: 3, arbitrary: reserve },
   { weight: 2, arbitrary: renew },
   { weight: 3, arbitrary: reserveAndRenew },
   { weight: 3, arbitrary: settle },
   { weight: 2, arbitrary: settleBlindly },
   { weight: 3, arbitrary: repeat },
-  { weight: 1, arbitrary: contradict },
+  { weight: 2, arbitrary: contradict },
   { weight: 1, arbitrary: reap },
 )
 
@@ -151,12 +192,16 @@ const work = fc.record({
 const everythingExpires = fc.record({
   waitMs: fc.constant(LEASE_MS),
   steps: fc
-    .tuple(settle, settle)
-    .map(([one, other]) => [() => [{ type: 'reap' as const, account: undefined, max: 100 }], one, other]),
+    .tuple(fc.oneof(settle, renew), settle)
+    .map(([one, other]) => [
+      () => ACCOUNTS.map((account) => ({ type: 'reap' as const, account, max: 100 })),
+      one,
+      other,
+    ]),
 })
 const longPause = fc.record({
-  waitMs: fc.constantFrom(KEEP_MS - LEASE_MS, KEEP_MS, KEEP_MS + 1),
-  steps: fc.array(step, { maxLength: 2 }),
+  waitMs: fc.constantFrom(60_000, KEEP_MS - LEASE_MS, KEEP_MS, KEEP_MS + 1, EXPIRED_KEEP_MS),
+  steps: fc.array(fc.oneof(step, repeat, settle), { maxLength: 2 }),
 })
 
 export const rounds: fc.Arbitrary<Round[]> = fc.array(
@@ -165,7 +210,7 @@ export const rounds: fc.Arbitrary<Round[]> = fc.array(
     { weight: 2, arbitrary: everythingExpires },
     { weight: 1, arbitrary: longPause },
   ),
-  { minLength: 1, maxLength: 30, size: 'max' },
+  { minLength: 1, maxLength: 50, size: 'max' },
 )
 
 function overdrafts(account: string) {

@@ -8,17 +8,7 @@ import { createRedisStore } from '../../../store/redis/index.ts'
 import { until } from '../../harness/gateway.ts'
 import { ROOT } from '../../harness/program.ts'
 import { type RunningRedis, startRedis } from '../../harness/redis.ts'
-import {
-  ACCOUNT,
-  fund,
-  hold,
-  NOTE,
-  publication,
-  renewal,
-  reservation,
-  settlement,
-  tableOf,
-} from './fixtures.ts'
+import { ACCOUNT, fund, hold, publication, renew, reservation, settle, tableOf } from './fixtures.ts'
 import { keyRing, silent } from './redis.ts'
 
 const sealing = keyRing(`one:${Buffer.alloc(32, 1).toString('base64')}`)
@@ -72,11 +62,15 @@ test('the controller publishes, credits and reaps; the proxy follows, reads, bil
 
   await fund(controller.ledger, ACCOUNT, 100)
   const at = await hold(proxy.ledger, reservation('r1', 10))
-  expect(await proxy.ledger.renew(renewal('r1', { seen: 1 }))).toBe('OK')
-  expect(await proxy.ledger.settle(settlement('r1', 5, at, { note: NOTE }))).toBe('OK')
+  expect(await renew(proxy.ledger, 'r1', { seen: 1 })).toBe('OK')
+  expect(await settle(proxy.ledger, 'r1', 5, at)).toBe('OK')
+  expect(await settle(proxy.ledger, 'r1', 5, at)).toBe('DUP')
+  await proxy.ledger.touch([ACCOUNT])
   expect(await proxy.ledger.balance(ACCOUNT)).toMatchObject({ posted: 95, held: 0 })
   expect(await proxy.ledger.entries(ACCOUNT, undefined, 10)).toHaveLength(2)
-  expect(await controller.ledger.reap(undefined, 10)).toEqual([])
+  expect(await controller.ledger.touched(0, 10)).toMatchObject([{ account: ACCOUNT }])
+  expect(await controller.ledger.walk(undefined, 10)).toMatchObject({ accounts: [ACCOUNT] })
+  expect(await controller.ledger.reap(ACCOUNT, 10)).toEqual([])
 
   await proxy.affinity.set('s', 'east', 1_000)
   expect(await proxy.affinity.get('s')).toBe('east')

@@ -7,7 +7,7 @@ import { type Change, type Gap, type Store, StoreUnavailable } from '../../../st
 import { createRedisStore } from '../../../store/redis/index.ts'
 import { until } from '../../harness/gateway.ts'
 import { type RunningRedis, startRedis, startRedisCluster } from '../../harness/redis.ts'
-import { keyOf, publication, reservation, settlement, tableOf } from './fixtures.ts'
+import { keyOf, publication, renewal, reservation, settlement, tableOf } from './fixtures.ts'
 import { keyRing, silent } from './redis.ts'
 
 const KEY = Buffer.alloc(32, 1).toString('base64')
@@ -56,9 +56,15 @@ const COMMANDS: Record<string, (store: Store) => Promise<unknown>> = {
   beat: ({ config }) => config.beat({ proxy: 'p', epoch: 1, generation: 1 }),
   heartbeats: ({ config }) => config.heartbeats(1_000),
   retire: ({ config }) => config.retire('p'),
-  open: ({ ledger }) => ledger.open('a'),
+  open: ({ ledger }) => ledger.open({ account: 'a', epoch: 1, create: true }),
+  topup: ({ ledger }) => ledger.topup({ account: 'a', epoch: 1, id: 'c', amount: 1 }),
   reserve: ({ ledger }) => ledger.reserve(reservation('r', 1)),
+  renew: ({ ledger }) => ledger.renew('a', [renewal('r')]),
   settle: ({ ledger }) => ledger.settle(settlement('r', 1, 0)),
+  balance: ({ ledger }) => ledger.balance('a'),
+  touch: ({ ledger }) => ledger.touch(['a']),
+  touched: ({ ledger }) => ledger.touched(0, 1),
+  walk: ({ ledger }) => ledger.walk(undefined, 1),
   affinity: ({ affinity }) => affinity.get('s'),
   response: ({ state }) => state.response('o', 'r'),
   keepResponse: ({ state }) => state.keepResponse('o', 'r', 1_000),

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { keyHash, objectId } from '../../../contract/ids.ts'
+import { testNote } from '../../../proxy/ledger/testing.ts'
 import type { Store } from '../../../store/contract.ts'
 import { createRedisStore } from '../../../store/redis/index.ts'
 import { readKeyRing } from '../../../store/sealing.ts'
@@ -240,10 +241,11 @@ describe('a wiped ledger', () => {
     await Promise.all(all.map(({ program }) => program.exited))
   }
   const spend = async () => {
-    const hold = { account: fresh(), id: 'r1', amount: 4_000_000_000, enforced: true, overdraft: 0 }
-    await store.ledger.reserve({ ...hold, leaseMs: 60_000, about: { model: 'm', key: 'k' } })
-    const note = { reason: 'usage' as const, model: 'm', channel: 'c', key: 'k', tokens: {} }
-    await store.ledger.settle({ ...hold, actual: 4_000_000_000, reservedAt: Date.now(), note })
+    const note = testNote()
+    const hold = { account: fresh(), id: 'r1', note }
+    const terms = { amount: 4_000_000_000, seen: 0, enforced: true, overdraft: 0, leaseMs: 60_000 }
+    await store.ledger.reserve({ ...hold, ...terms })
+    await store.ledger.settle({ ...hold, actual: 4_000_000_000, reservedAt: Date.now() })
   }
 
   it.each([

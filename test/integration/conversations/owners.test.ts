@@ -39,8 +39,8 @@ const keyId = (text: string) => `k${ALL_KEYS.indexOf(text)}`.padEnd(20, 'k')
 
 async function opened(id: string): Promise<void> {
   place.world.accounts.set(id, testAccount({ id }))
-  await place.world.store.ledger.open(id)
-  await place.world.store.ledger.topup({ account: id, id: `default/${id}`, amount: 1_000_000_000 })
+  await place.world.store.ledger.open({ account: id, epoch: 1, create: true })
+  await place.world.store.ledger.topup({ account: id, epoch: 1, id: `default/${id}`, amount: 1_000_000_000 })
 }
 
 describe.each(ONE_OF_EACH)('over %s', (model) => {

@@ -130,9 +130,10 @@ class Tree {
     await place.world.redis.command('FLUSHALL')
     for (const node of this.nodes) node.bound = node.stored = false
     await place.world.lead()
-    await place.world.store.ledger.open(ACCOUNT)
+    await place.world.store.ledger.open({ account: ACCOUNT, epoch: 1, create: true })
     await place.world.store.ledger.topup({
       account: ACCOUNT,
+      epoch: 1,
       id: `default/again${inputs++}`,
       amount: 1_000_000_000,
     })

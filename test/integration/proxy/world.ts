@@ -157,8 +157,8 @@ export async function startWorld(
 }
 
 export async function fund({ store }: World, amount: number): Promise<void> {
-  await store.ledger.open(ACCOUNT)
-  if (amount !== 0) await store.ledger.topup({ account: ACCOUNT, id: `default/c${amount}`, amount })
+  await store.ledger.open({ account: ACCOUNT, epoch: 1, create: true })
+  if (amount !== 0) await store.ledger.topup({ account: ACCOUNT, epoch: 1, id: `default/c${amount}`, amount })
 }
 
 /** A route without a price for each model, and the priced `paid`. */

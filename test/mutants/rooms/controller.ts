@@ -66,9 +66,26 @@ export const CONTROLLER: Mutant[] = [
     'controller/publish/credits.ts',
     'controller/publish/credits.test.ts',
     // A wiped ledger gets every account's credits again: spent money is given away.
-    ['else if (account.used) this.#lose(id, account)', ''],
-    // Restarting a controller invents spending.
-    ['Math.max(before.credited + added, posted + before.spent)', 'before.credited + added'],
+    ['create: !account.used', 'create: true'],
+    // A controller that was replaced credits accounts.
+    [
+      "if (reply === 'FENCED') throw new Fenced()\n    if (reply === 'NOACCT') {",
+      "if (reply === 'NOACCT') {",
+    ],
+  ),
+
+  ...faults(
+    'controller/books/sweep.ts',
+    'controller/books/sweep.test.ts',
+    // The holds of a dead proxy stay on accounts that no proxy uses any more.
+    ['await this.#reap(account)\n      if (knownAt >= old) return', 'if (knownAt >= old) return'],
+    // An account that was used last of all is read for ever.
+    ['this.#over.set(account, at)', ''],
+    // Of many holds that end together the most stay.
+    [
+      'while ((await this.#ledger.reap(account, BATCH)).length === BATCH);',
+      'await this.#ledger.reap(account, BATCH)',
+    ],
   ),
 
   ...faults(

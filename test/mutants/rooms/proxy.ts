@@ -87,10 +87,40 @@ export const PROXY: Mutant[] = [
   ),
 
   ...faults(
-    'proxy/ledger/holds.ts',
+    'proxy/ledger/hold.ts',
     'proxy/ledger/holds.test.ts',
     // A settled hold is renewed forever.
-    ['this.#closed()', ''],
+    ['this.#parts.closed(this)', ''],
+    // A client that pays is cut off because the ledger had lost its hold.
+    ["if (reply === 'NOFUNDS') return false", "if (reply !== 'OK') return false"],
+  ),
+
+  ...faults(
+    'proxy/ledger/renewals.ts',
+    'proxy/ledger/renewals.test.ts',
+    // Thousands of holds are renewed in one burst.
+    ['SLOTS / 2 + Math.floor((Math.random() * SLOTS) / 2)', 'SLOTS - 1'],
+    // Each hold has a command of its own.
+    ['if (batch !== undefined && batch.length < TOGETHER)', 'if (false)'],
+    // A failed renewal is not tried again before the next round.
+    ['for (const hold of holds) this.soon(hold)', ''],
+    // A store that is away gets all renewals at once.
+    [
+      'if (first === undefined || !(await this.#renew(first))) return',
+      'if (first === undefined) return\n    void this.#renew(first)',
+    ],
+  ),
+
+  ...faults(
+    'proxy/ledger/touched.ts',
+    'proxy/ledger/touched.test.ts',
+    // An account that could not be reported is forgotten.
+    ['for (const account of accounts) this.#pending.add(account)', ''],
+    // A hot account is reported every second.
+    [
+      'if (at === undefined || performance.now() - at >= AGAIN_MS) this.#pending.add(account)',
+      'this.#pending.add(account)',
+    ],
   ),
 
   ...faults(

@@ -1,0 +1,124 @@
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createEmbeddedStore } from '../../store/embedded/index.ts'
+import type { EntryNote, Ledger } from '../../store/ledger/contract.ts'
+import { Sweep } from './sweep.ts'
+
+const LEASE_MS = 30_000
+const about = { model: 'm', channel: '', key: 'k', endpoint: 'chat', tier: '', price: '' }
+const NOTE: EntryNote = { ...about, reason: 'checkpoint', tokens: {}, flags: [] }
+
+let now = 0
+let ledger: Ledger
+let reaped: string[]
+
+beforeEach(() => {
+  now = 1_000_000
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const embedded = createEmbeddedStore({ now: () => now }).ledger
+  reaped = []
+  ledger = {
+    ...embedded,
+    reap(account, max) {
+      reaped.push(account)
+      return embedded.reap(account, max)
+    },
+  }
+})
+
+async function pass(ms: number) {
+  now += ms
+  await vi.advanceTimersByTimeAsync(ms)
+}
+
+async function use(account: string, holds = 1) {
+  await ledger.open({ account, epoch: 1, create: true })
+  const terms = { account, amount: 5, seen: 2, enforced: false, overdraft: 0, leaseMs: LEASE_MS, note: NOTE }
+  for (let i = 0; i < holds; i++) await ledger.reserve({ ...terms, id: `r${i}` })
+}
+
+describe('a round', () => {
+  it('expires the holds of accounts that were in use, however many', async () => {
+    await use('a')
+    await use('b', 2_500)
+    const sweep = new Sweep(ledger)
+    await sweep.round()
+    expect((await ledger.balance('b'))?.held).toBe(12_500)
+    await pass(LEASE_MS)
+    await sweep.round()
+    expect([(await ledger.balance('a'))?.held, (await ledger.balance('b'))?.held]).toEqual([0, 0])
+    expect((await ledger.balance('b'))?.posted).toBe(-5_000)
+  })
+
+  it('watches an account until a minute after its last use', async () => {
+    const sweep = new Sweep(ledger)
+    await use('a')
+    for (let round = 0; round < 5; round++) {
+      await sweep.round()
+      expect(sweep.active).toEqual(['a'])
+      await pass(10_000)
+    }
+    await use('a')
+    await sweep.round()
+    await pass(59_000)
+    await sweep.round()
+    expect(sweep.active).toEqual(['a'])
+    await pass(2_000)
+    await sweep.round()
+    expect(sweep.active).toEqual([])
+    reaped = []
+    await sweep.round()
+    await pass(600_000)
+    await sweep.round()
+    expect(reaped).toEqual([])
+  })
+
+  it('finds more accounts than one page has', async () => {
+    const accounts = Array.from({ length: 25_000 }, (_, i) => `a${i}`)
+    const touched: Ledger['touched'] = async (since, count) =>
+      accounts
+        .map((account, i) => ({ account, at: 1_000 + Math.floor(i / 9_000) }))
+        .filter(({ at }) => at >= since)
+        .slice(0, count)
+    const sweep = new Sweep({ ...ledger, touched })
+    await sweep.round()
+    expect(sweep.active).toHaveLength(25_000)
+  })
+
+  it('reaps the other accounts if one cannot be reached', async () => {
+    for (const account of ['a', 'b', 'c']) await use(account)
+    const sweep = new Sweep({
+      ...ledger,
+      reap: async (account, max) => {
+        if (account === 'b') throw new Error('away')
+        return ledger.reap(account, max)
+      },
+    })
+    await pass(LEASE_MS)
+    await expect(sweep.round()).rejects.toThrow('away')
+    expect([(await ledger.balance('a'))?.held, (await ledger.balance('c'))?.held]).toEqual([0, 0])
+  })
+})
+
+describe('a walk', () => {
+  it('reaps all accounts, so many a second', async () => {
+    for (let i = 0; i < 2_000; i++) await ledger.open({ account: `a${i}`, epoch: 1, create: true })
+    const signal = new AbortController().signal
+    const walk = new Sweep(ledger).walk(500, signal)
+    await pass(900)
+    expect(reaped).toHaveLength(500)
+    await pass(5_000)
+    await walk
+    expect(new Set(reaped).size).toBe(2_000)
+  })
+
+  it('ends when the term does', async () => {
+    for (let i = 0; i < 2_000; i++) await ledger.open({ account: `a${i}`, epoch: 1, create: true })
+    const stop = new AbortController()
+    const walk = new Sweep(ledger).walk(500, stop.signal)
+    await pass(100)
+    stop.abort()
+    await walk
+    expect(reaped.length).toBeLessThan(2_000)
+  })
+})

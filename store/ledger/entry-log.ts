@@ -1,0 +1,63 @@
+/** The entries of one account, with ids like those of a Redis stream. */
+import type { LedgerEntry } from './contract.ts'
+
+const ENTRY_ID = /^(\d+)-(\d+)$/
+
+function partsOf(id: string): [ms: number, n: number] {
+  const [, ms, n] = ENTRY_ID.exec(id) ?? []
+  if (ms === undefined || n === undefined) throw new RangeError('an entry id is "<ms>-<number>"')
+  return [Number(ms), Number(n)]
+}
+
+/** Negative if the entry `a` is older than `b`. Throws RangeError for other texts. */
+export function compareEntries(a: string, b: string): number {
+  const [aMs, aN] = partsOf(a)
+  const [bMs, bN] = partsOf(b)
+  return aMs - bMs || aN - bN
+}
+
+/** The time of an entry, on the store's clock. */
+export function timeOf(id: string): number {
+  return partsOf(id)[0]
+}
+
+export class EntryLog {
+  #entries: LedgerEntry[] = []
+  #last: string | undefined
+
+  /** The id of the newest entry ever appended. */
+  get last(): string | undefined {
+    return this.#last
+  }
+
+  /** Ids rise even if the clock is set back. */
+  append(entry: Omit<LedgerEntry, 'id'>, nowMs: number): string {
+    const [ms, n] = this.#last === undefined ? [nowMs - 1, 0] : partsOf(this.#last)
+    const id = nowMs > ms ? `${nowMs}-0` : `${ms}-${n + 1}`
+    this.#entries.push(Object.freeze({ ...entry, id }))
+    this.#last = id
+    return id
+  }
+
+  /** Oldest first. */
+  after(id: string | undefined, count: number): LedgerEntry[] {
+    const from = id === undefined ? 0 : this.#indexAfter((entry) => compareEntries(entry, id) <= 0)
+    return this.#entries.slice(from, from + count)
+  }
+
+  /** Removes entries with an older id than `id`. */
+  trim(id: string): void {
+    this.#entries = this.#entries.slice(this.#indexAfter((entry) => compareEntries(entry, id) < 0))
+  }
+
+  /** The number of entries at the beginning for which `holds` is true. */
+  #indexAfter(holds: (id: string) => boolean): number {
+    let [low, high] = [0, this.#entries.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (holds(this.#entries[middle]?.id ?? '')) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

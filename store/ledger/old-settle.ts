@@ -1,0 +1,41 @@
+/** A settle whose hold is unknown, and whose tombstone may be gone: the entries tell whether it was posted. */
+import type { Balance, Ledger, LedgerEntry, Settle, SettleReply } from './contract.ts'
+import { compareEntries } from './entry-log.ts'
+
+const PAGE = 1_000
+
+/** `post` settles without looking at the age. */
+export async function settleOld(
+  ledger: Pick<Ledger, 'balance' | 'entries'>,
+  command: Settle,
+  post: () => Promise<SettleReply>,
+): Promise<SettleReply> {
+  const { account, id, actual, reservedAt } = command
+  const balance = await ledger.balance(account)
+  if (balance === undefined) return { reply: 'NOACCT' }
+  if (isTrimmed(balance, `${Math.max(0, reservedAt)}-0`)) return { reply: 'STALE' }
+  let charged: number | undefined
+  for await (const entry of entriesSince(ledger, account, reservedAt))
+    if (entry.ref === id && entry.kind !== 'credit' && entry.kind !== 'adjust')
+      charged = (charged ?? 0) - entry.delta
+  if (charged === undefined) return post()
+  return { reply: charged === actual ? 'DUP' : 'CONFLICT' }
+}
+
+function isTrimmed({ trimmedTo }: Balance, since: string): boolean {
+  return trimmedTo !== undefined && compareEntries(trimmedTo, since) > 0
+}
+
+async function* entriesSince(
+  ledger: Pick<Ledger, 'entries'>,
+  account: string,
+  sinceMs: number,
+): AsyncGenerator<LedgerEntry> {
+  let after: string | undefined = sinceMs > 0 ? `${sinceMs - 1}-${Number.MAX_SAFE_INTEGER}` : undefined
+  for (;;) {
+    const page = await ledger.entries(account, after, PAGE)
+    yield* page
+    after = page.at(-1)?.id
+    if (page.length < PAGE || after === undefined) return
+  }
+}

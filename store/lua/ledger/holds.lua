@@ -1,0 +1,160 @@
+-- Holds of one account; included by the scripts on holds, after ledger/account. They do what store/ledger/transition.ts does.
+--
+--   KEYS[1]       bal  hash: see ledger/account
+--   KEYS[2]       rsv  hash: request id = a live or an expired hold (below)
+--   KEYS[3 to 5]  tmb  hashes: request id = cost of a settled request; bucket number b is in KEYS[3 + b % 3]
+--   KEYS[6]       led  stream: see ledger/account
+--   KEYS[7]       gc   sorted set: ids of expired holds by the time until which they are kept, in ms
+
+local RSV, LED, GC = KEYS[2], KEYS[6], KEYS[7]
+local KEEP_MS, RECENT_MS, EXPIRED_KEEP_MS, EXPIRED_AT_ONCE = 900000, 60000, 86400000, 20
+
+local function countable_in_both(sum, sub, by)
+  local part = countable(sum, '', by)
+  if sub == '' then return part end
+  return countable(sum, sub, part)
+end
+
+local function add_to_both(sum, sub, by)
+  add(sum, '', by)
+  if sub ~= '' then add(sum, sub, by) end
+end
+
+-- Why funds are short, as {whose, reason}, or nil. An empty balance comes before a shortfall that other settles may clear.
+local function shortfall(sub, overdraft, sub_overdraft, amount)
+  local posted = number('p')
+  if posted + overdraft <= 0 then return { 'account', 'empty' } end
+  local sub_posted = sub ~= '' and number('p:' .. sub)
+  if sub_posted and sub_posted + sub_overdraft <= 0 then return { 'sub', 'empty' } end
+  if posted - number('h') + overdraft < amount then return { 'account', 'hold' } end
+  if sub_posted and sub_posted - number('h:' .. sub) + sub_overdraft < amount then return { 'sub', 'hold' } end
+  return nil
+end
+
+-- A live hold is "H|requested|amount|seen|paid|end of lease|reserved at|sub|note"; requested and paid may be empty. An
+-- expired one is "E|charged|sub".
+local LIVE = '^H|(%d*)|(%d+)|(%d+)|(%d*)|(%d+)|(%-?%d+)|([^|]*)|(.*)$'
+
+local function parse_live(stored)
+  local requested, amount, seen, paid, lease_end, at, sub, note = string.match(stored, LIVE)
+  if not amount then return nil end
+  return {
+    requested = requested,
+    amount = tonumber(amount),
+    seen = tonumber(seen),
+    paid = tonumber(paid),
+    lease_end = tonumber(lease_end),
+    at = at,
+    sub = sub,
+    note = note,
+  }
+end
+
+local function format_live(hold)
+  return string.format(
+    'H|%s|%.0f|%.0f|%s|%.0f|%s|%s|%s',
+    hold.requested,
+    hold.amount,
+    hold.seen,
+    hold.paid and text(hold.paid) or '',
+    hold.lease_end,
+    hold.at,
+    hold.sub,
+    hold.note
+  )
+end
+
+local function parse_expired(stored)
+  local charged, sub = string.match(stored, '^E|(%d+)|(.*)$')
+  return tonumber(charged), sub
+end
+
+local function lease_until(lease_end)
+  local first = tonumber(field('x') or '')
+  if not first or lease_end < first then set('x', lease_end) end
+end
+
+-- Releases a hold, and posts what is due for it, with one entry; returns the entry's id. A cost that would take a balance
+-- beyond the safe integers is posted in part: a settle is never refused.
+local function charge(kind, id, sub, amount, note)
+  local delta = countable_in_both('p', sub, 0 - amount)
+  add_to_both('p', sub, delta)
+  return append(LED, kind, id, sub, delta, note)
+end
+
+local function remove(id, hold)
+  add_to_both('h', hold.sub, 0 - hold.amount)
+  redis.call('HDEL', RSV, id)
+end
+
+local function bucket_at(now)
+  return math.max(math.floor(now / KEEP_MS), number('tb'))
+end
+
+local function bucket_key(bucket)
+  return KEYS[3 + bucket % 3]
+end
+
+-- The cost of a settled request, or false. The bucket before the current one is in use if there are newer ones than it.
+local function tombstone(id, now, recent_only)
+  local bucket, newest = bucket_at(now), number('tb')
+  local found = bucket == newest and redis.call('HGET', bucket_key(bucket), id)
+  if found or bucket - 1 > newest then return found end
+  if recent_only and now - bucket * KEEP_MS >= RECENT_MS then return found end
+  return redis.call('HGET', bucket_key(bucket - 1), id)
+end
+
+local function cost_text(actual, sub)
+  if sub == '' then return text(actual) end
+  return text(actual) .. '|' .. sub
+end
+
+-- Remembers a settled id, from the time of its entry on.
+local function entomb(id, sub, actual, entry)
+  local bucket, newest = bucket_at(tonumber(string.match(entry, '^%d+'))), number('tb')
+  local key = bucket_key(bucket)
+  if bucket ~= newest then
+    -- Each key has had an older bucket.
+    for passed = math.max(newest + 1, bucket - 2), bucket do
+      redis.call('DEL', bucket_key(passed))
+    end
+    set('tb', bucket)
+  end
+  redis.call('HSET', key, id, cost_text(actual, sub))
+  if bucket ~= newest then redis.call('PEXPIRE', key, 2 * KEEP_MS + RECENT_MS) end
+end
+
+-- Expires at most `max` holds whose lease has ended, the earliest first, and charges their cost so far. Returns {id, charged,
+-- id, charged, ...}.
+local function expire_due(now, max)
+  local reaped = {}
+  local first = tonumber(field('x') or '')
+  if not first or now < first then return reaped end
+  local due, next_end = {}, nil
+  local all = redis.call('HGETALL', RSV)
+  for i = 1, #all, 2 do
+    local lease_end = tonumber(string.match(all[i + 1], '^H|%d*|%d+|%d+|%d*|(%d+)|'))
+    if lease_end and lease_end <= now then
+      due[#due + 1] = { id = all[i], lease_end = lease_end, stored = all[i + 1] }
+    elseif lease_end and (not next_end or lease_end < next_end) then
+      next_end = lease_end
+    end
+  end
+  table.sort(due, function(a, b)
+    if a.lease_end ~= b.lease_end then return a.lease_end < b.lease_end end
+    return a.id < b.id
+  end)
+  for i = 1, math.min(max, #due) do
+    local id, hold = due[i].id, parse_live(due[i].stored)
+    local charged = hold.seen - (hold.paid or 0)
+    remove(id, hold)
+    charge('expire', id, hold.sub, charged, hold.note)
+    redis.call('HSET', RSV, id, 'E|' .. text(hold.seen) .. '|' .. hold.sub)
+    redis.call('ZADD', GC, math.max(now, tonumber(hold.at)) + EXPIRED_KEEP_MS, id)
+    reaped[#reaped + 1] = id
+    reaped[#reaped + 1] = text(charged)
+  end
+  if #due > max then next_end = due[max + 1].lease_end end
+  set('x', next_end or '')
+  return reaped
+end
