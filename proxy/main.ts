@@ -88,7 +88,7 @@ export async function startProxy({
     ports: {
       admission: { follower, revocation, trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES) },
       conversations: kept.conversations,
-      billing: { holds, factors: new EstimateFactors() },
+      billing: { holds, factors: new EstimateFactors(), metrics },
       upstreams,
       journal: new Journal(requestLog, metrics),
     },

@@ -15,6 +15,7 @@ function served(changes: Partial<Served> = {}): Served {
     factor: 1,
     requestedTier: undefined,
     servedTier: undefined,
+    bounds: { contextLength: undefined, outputLimit: undefined },
     ...changes,
   }
 }
@@ -23,12 +24,29 @@ describe('the bill', () => {
   test('charges the usage that the upstream reports, each kind at its price', () => {
     const usage = { ...zeroUsage(), input: 1_000, cachedInput: 2_000, output: 300, reasoning: 200 }
     const bill = billOf(PRICE, served({ usage, delivered: { deltas: 999, bytes: 9_999 }, factor: 2 }))
-    expect(bill).toEqual({ actual: parseDollars('0.007'), usage, reason: 'usage' })
+    expect(bill).toEqual({ actual: parseDollars('0.007'), usage, reason: 'usage', clamped: false })
+  })
+
+  test('charges what is possible when the upstream claims more, and says so', () => {
+    const usage = { ...zeroUsage(), input: 1_000, output: 900_000_000 }
+    const bill = billOf(PRICE, served({ usage, bounds: { contextLength: undefined, outputLimit: 16 } }))
+    // 0.001 for the request, 1,000 tokens of the prompt, four times sixteen of the answer.
+    expect(bill).toEqual({
+      actual: parseDollars('0.00364'),
+      usage: { ...usage, output: 64 },
+      reason: 'usage',
+      clamped: true,
+    })
   })
 
   test('takes a reported zero at its word', () => {
     const bill = billOf(PRICE, served({ usage: zeroUsage(), delivered: { deltas: 7, bytes: 70 } }))
-    expect(bill).toEqual({ actual: parseDollars('0.001'), usage: zeroUsage(), reason: 'usage' })
+    expect(bill).toEqual({
+      actual: parseDollars('0.001'),
+      usage: zeroUsage(),
+      reason: 'usage',
+      clamped: false,
+    })
     const free = billOf(testPrice({ input: '2', output: '10' }), served({ usage: zeroUsage() }))
     expect(free.actual).toBe(0)
   })
@@ -48,6 +66,7 @@ describe('the bill', () => {
       actual: parseDollars('0.12296'),
       usage: { ...zeroUsage(), input: 1_000, output: 4_096, images: 2 },
       reason: 'estimate',
+      clamped: false,
     })
   })
 
@@ -61,13 +80,19 @@ describe('the bill', () => {
       actual: parseDollars('0.003'),
       usage: { ...zeroUsage(), input: 1_000 },
       reason: 'input_only',
+      clamped: false,
     })
   })
 
   test('without a price charges nothing and still reports the usage', () => {
     const usage = { ...zeroUsage(), input: 5, output: 5 }
-    expect(billOf(undefined, served({ usage }))).toEqual({ actual: 0, usage, reason: 'usage' })
-    expect(billOf(undefined, served())).toMatchObject({ actual: 0, reason: 'input_only' })
+    expect(billOf(undefined, served({ usage }))).toEqual({
+      actual: 0,
+      usage,
+      reason: 'usage',
+      clamped: false,
+    })
+    expect(billOf(undefined, served())).toMatchObject({ actual: 0, reason: 'input_only', clamped: false })
   })
 })
 

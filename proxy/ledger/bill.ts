@@ -4,6 +4,7 @@ import type { Delivered, InputSize } from '../../contract/sizes.ts'
 import { type Usage, zeroUsage } from '../../contract/usage.ts'
 import type { EntryNote } from '../../store/ledger/contract.ts'
 import { inputEstimate, outputEstimate } from './estimate.ts'
+import { boundUsage, type UsageBounds } from './usage-bounds.ts'
 
 export interface Served {
   /** Reported by the upstream; an explicit zero is a report. */
@@ -15,12 +16,15 @@ export interface Served {
   /** The tier that the caller requested, and the one that the upstream reports. */
   requestedTier: string | undefined
   servedTier: string | undefined
+  bounds: UsageBounds
 }
 
 export interface Bill {
   actual: Nanos
   usage: Usage
   reason: EntryNote['reason']
+  /** The upstream claimed more than the bounds allow. */
+  clamped: boolean
 }
 
 /**
@@ -31,16 +35,18 @@ export function billOf(price: Price | undefined, served: Served): Bill {
   const tier = billedTier(served, price)
   const { deltas, images = 0 } = served.delivered
   const reason = served.usage !== undefined ? 'usage' : deltas > 0 || images > 0 ? 'estimate' : 'input_only'
-  const usage = served.usage ?? {
+  const claimed = served.usage && boundUsage(served.usage, served.bounds)
+  const clamped = claimed?.clamped ?? false
+  const usage = claimed?.usage ?? {
     ...zeroUsage(),
     input: inputEstimate(served.prompt),
     output: reason === 'estimate' ? Math.ceil(outputEstimate(served.delivered) * served.factor) : 0,
     images,
   }
-  if (price === undefined) return { actual: 0, usage, reason }
+  if (price === undefined) return { actual: 0, usage, reason, clamped }
   // A tier that the upstream did not confirm never lowers the price: it may have ignored the tier.
   const unconfirmed = served.servedTier === undefined ? cost(price, usage) : 0
-  return { actual: Math.max(cost(price, usage, tier), unconfirmed), usage, reason }
+  return { actual: Math.max(cost(price, usage, tier), unconfirmed), usage, reason, clamped }
 }
 
 /**

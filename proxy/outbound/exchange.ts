@@ -2,7 +2,7 @@
  * One call to an upstream: sends a request and delivers the answer as raw chunks. It ends in exactly one of three ways:
  * `send` rejects, the sink gets `end`, or the sink gets `fail`. Afterwards it holds no timer, listener or socket.
  */
-import type { Readable, Transform } from 'node:stream'
+import { Readable, type Transform } from 'node:stream'
 import { type Dispatcher, errors } from 'undici'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import { isSpace } from '../../kit/bytes.ts'
@@ -75,12 +75,27 @@ export function send(
     const exchange = new Exchange(timeouts, signal, resolve, reject)
     if (signal.aborted) return
     try {
-      dispatcher.dispatch({ method: 'POST', ...request, ...OWN_TIMERS }, exchange)
+      dispatcher.dispatch({ method: 'POST', ...inPieces(request), ...OWN_TIMERS }, exchange)
     } catch (error) {
       // ProxyAgent throws on headers that it does not accept.
       exchange.onResponseError(null, error instanceof Error ? error : new Error('not sent'))
     }
   })
+}
+
+/** undici counts a Buffer as sent when the socket has queued it. This much fits into the socket buffers of the kernel. */
+const QUEUED_WHOLE_BYTES = 1_048_576
+const PIECE_BYTES = 262_144
+
+/** A large body as pieces, of which undici queues one at a time: it is sent when the last one is. */
+function inPieces(request: UpstreamRequest): UpstreamRequest {
+  const { body, headers } = request
+  if (!Buffer.isBuffer(body) || body.length <= QUEUED_WHOLE_BYTES) return request
+  const pieces = function* () {
+    for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES)
+  }
+  const stream = Readable.from(pieces(), { objectMode: false, highWaterMark: PIECE_BYTES })
+  return { ...request, body: stream, headers: { ...headers, 'content-length': String(body.length) } }
 }
 
 /** undici's own time-outs are coarse and would continue during a pause. */
@@ -106,6 +121,8 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
   #controller: Dispatcher.DispatchController | undefined
   #decoder: Transform | undefined
   #sink: AnswerSink | undefined
+  /** The whole request was written. */
+  #sent = false
   #answered = false
   #hasContent = false
   #paused = false
@@ -142,6 +159,10 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
   /** The wait for the first byte starts at the last byte of the request: before it no upstream can answer. */
   onBodySent(): void {
     if (!this.#answered && this.#outcome === undefined) this.#silenceTimer?.refresh()
+  }
+
+  onRequestSent(): void {
+    this.#sent = true
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
@@ -229,7 +250,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
           else chunks.push(chunk)
         },
         end: () => resolve(Buffer.concat(chunks, size)),
-        fail: (failure) => reject(new AttemptFailed(failure)),
+        fail: (failure) => reject(new AttemptFailed(failure, true)),
       })
     })
   }
@@ -285,7 +306,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
       this.#deliver()
     } else {
       this.#settle()
-      this.#reject(new AttemptFailed(outcome))
+      this.#reject(new AttemptFailed(outcome, this.#sent))
     }
   }
 

@@ -33,10 +33,13 @@ export type TransportFault =
 export class AttemptFailed extends Error {
   override name = 'AttemptFailed'
   readonly failure: UpstreamFailure
+  /** The whole request was written to the upstream, which may work on it and bill it. */
+  readonly sent: boolean
 
-  constructor(failure: UpstreamFailure) {
+  constructor(failure: UpstreamFailure, sent: boolean) {
     super(failure.detail)
     this.failure = failure
+    this.sent = sent
   }
 }
 

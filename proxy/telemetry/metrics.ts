@@ -100,6 +100,12 @@ export class ProxyMetrics {
     'Stored tables and records that did not open or parse, or were too old; the last good ones stay in force.',
     'kind',
   )
+  readonly #usageClamped = this.#counter(
+    'sluice_usage_clamped_total',
+    'Answers whose upstream claimed more tokens than the context window or four times the output limit; charged by these bounds.',
+    'model',
+    'channel',
+  )
   readonly heldAgain = this.#counter(
     'sluice_holds_restored_total',
     'Renewals that found holds of requests in flight lost or expired, and took them again.',
@@ -187,6 +193,10 @@ export class ProxyMetrics {
 
   attempt(channel: string, outcome: string): void {
     this.#attempts.inc({ channel, class: outcome })
+  }
+
+  usageClamped(model: string, channel: string): void {
+    this.#usageClamped.inc({ model, channel })
   }
 
   #histogram<L extends string>(name: string, help: string, buckets: number[], labelNames: L[]): Histogram<L> {

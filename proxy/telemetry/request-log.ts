@@ -97,6 +97,8 @@ export interface RequestRecord {
   hold?: Nanos | undefined
   settled?: Nanos | undefined
   reason?: string | undefined
+  /** What was unusual about the charge, such as `usage_clamped`. */
+  flags?: readonly string[] | undefined
   ms: { total: number; body?: number; firstEvent?: number; overhead?: number }
 }
 

@@ -1,4 +1,6 @@
 /** Billing of interrupted streams. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bearer, chat } from '../harness/chat-client.ts'
@@ -25,24 +27,33 @@ const OUTPUT_COST = nanos('0.000052')
 const ROUTES = [
   'before',
   'before-json',
+  'early-json',
+  'early-stream',
   'middle',
   'cut',
   'reset',
   'failed',
-  'unused',
   'finished',
   'left-last',
 ]
 
 let upstream: ScriptedUpstream
 let gateway: RunningGateway
+/** Takes the beginning of a request, and nothing more. */
+const reluctant = createServer((socket) => {
+  socket.on('error', () => undefined).once('data', () => void socket.pause())
+})
 
 beforeAll(async () => {
   upstream = await startUpstream()
+  await once(reluctant.listen(0, '127.0.0.1'), 'listening')
+  const { port } = reluctant.address() as AddressInfo
   gateway = await startGateway(
     {
       'all.yaml':
         channel('upstream', upstream.baseURL) +
+        channel('reluctant', `http://127.0.0.1:${port}/v1`) +
+        route('unread', 'unread', ['reluctant'], { price: PRICE }) +
         ROUTES.map((name) => route(name, name, ['upstream'], { price: PRICE, retry: { attempts: 1 } })).join(
           '',
         ) +
@@ -51,7 +62,7 @@ beforeAll(async () => {
             route(name, name, ['upstream'], { price: { input: '0', output: '1000' }, maxOutputTokens: 10 }),
           )
           .join('') +
-        [...ROUTES, 'endless', 'endless-burst', 'capped']
+        [...ROUTES, 'endless', 'endless-burst', 'capped', 'unread']
           .map((name) => apiKey(name, keyOf(name), { accountRef: { name } }) + account(name, creditOf(name)))
           .join(''),
     },
@@ -59,11 +70,14 @@ beforeAll(async () => {
   )
 })
 
-const creditOf = (name: string) => (name.startsWith('endless') ? '0.05' : CREDIT)
+const LARGE_CREDIT = '100'
+const creditOf = (name: string) =>
+  name === 'unread' ? LARGE_CREDIT : name.startsWith('endless') ? '0.05' : CREDIT
 
 afterAll(async () => {
   await gateway?.stop()
   await upstream?.close()
+  reluctant.close()
 })
 
 const stream = (model: string, more: object = {}, who = model) =>
@@ -139,7 +153,11 @@ describe('a client that leaves', () => {
     })
   })
 
-  it('before the upstream has accepted pays nothing', async () => {
+  it.each([
+    ['a JSON answer', {}],
+    ['a stream', { stream: true }],
+  ])('before the upstream answers with %s pays for its prompt', async (what, more) => {
+    const name = what === 'a stream' ? 'early-stream' : 'early-json'
     let called = false
     upstream.answer((call, res) => {
       called = true
@@ -147,17 +165,38 @@ describe('a client that leaves', () => {
     })
     const leaving = new AbortController()
     const answer = follow(`${gateway.base}/v1/chat/completions`, {
-      headers: jsonHeaders(keyOf('unused')),
-      body: chatBody('unused'),
+      headers: jsonHeaders(keyOf(name)),
+      body: chatBody(name, { messages: MESSAGES, ...more }),
       signal: leaving.signal,
     })
     await until(() => called, 'the upstream call')
-    expect((await balanceOf(gateway, 'unused')).held).toBeGreaterThan(0)
+    expect((await balanceOf(gateway, name)).held).toBeGreaterThan(0)
+    leaving.abort()
+    await answer.catch(() => undefined)
+    await upstreamClosed()
+    const line = await until(() => logged(gateway).find(({ account }) => account === name), 'the log line')
+    expect(line).toMatchObject({ reason: 'input_only', settled: '0.0001', outcome: 'client_gone' })
+    await until(async () => (await balanceOf(gateway, name)).held === 0, 'the hold to be released')
+    expect((await balanceOf(gateway, name)).balance).toBe(nanos(CREDIT) - INPUT_COST)
+  })
+
+  it('while the upstream still reads the request pays nothing', async () => {
+    // More than the socket buffers hold.
+    const large = 'x'.repeat(33_554_432)
+    const connected = once(reluctant, 'connection')
+    const leaving = new AbortController()
+    const answer = follow(`${gateway.base}/v1/chat/completions`, {
+      headers: jsonHeaders(keyOf('unread')),
+      body: chatBody('unread', { messages: [{ role: 'user', content: large }], max_tokens: 1 }),
+      signal: leaving.signal,
+    })
+    answer.catch(() => undefined)
+    const [socket] = (await connected) as [Socket]
+    await until(() => socket.bytesRead > 0 && socket.isPaused(), 'the beginning of the request')
     leaving.abort()
     await expect(answer).rejects.toThrow()
-    await upstreamClosed()
-    await until(async () => (await balanceOf(gateway, 'unused')).held === 0, 'the hold to be released')
-    expect((await balanceOf(gateway, 'unused')).balance).toBe(nanos(CREDIT))
+    await until(async () => (await balanceOf(gateway, 'unread')).held === 0, 'the hold to be released')
+    expect((await balanceOf(gateway, 'unread')).balance).toBe(nanos(LARGE_CREDIT))
   })
 
   it('during a JSON answer pays for its prompt', async () => {

@@ -25,7 +25,7 @@ type Streaming = Extract<Committed, { kind: 'stream' }>
 
 const NOTHING: Delivered = { deltas: 0, bytes: 0 }
 
-/** Notes in the context how the request ended. Returns the cost; undefined when no upstream had accepted the request.
+/** Notes in the context how the request ended. Returns the cost; undefined when no upstream worked on the request.
  * Throws GatewayError as long as the client can still be answered by a status, ClientGone when it left early.
  */
 export async function deliver(
@@ -40,7 +40,7 @@ export async function deliver(
   try {
     committed = await tryTargets(upstreams, ctx, job)
   } catch (error) {
-    if (error instanceof AbandonedAttempt && error.accepted) {
+    if (error instanceof AbandonedAttempt && error.working) {
       ctx.record.outcome = 'client_gone'
       return { target: error.target, usage: undefined, tier: undefined, delivered: NOTHING }
     }

@@ -37,14 +37,14 @@ export type Committed = Attempt & { release: () => void } & Success
 
 type Success = { kind: 'answer'; answer: Answer } | { kind: 'stream'; stream: UpstreamStream }
 
-/** The client left during the attempt; `accepted`: the upstream had already answered 200. */
+/** The client left during the attempt; `working`: the upstream had the whole request and had not refused it. */
 export class AbandonedAttempt extends ClientGone {
   readonly target: PlannedTarget
-  readonly accepted: boolean
-  constructor(target: PlannedTarget, accepted: boolean) {
+  readonly working: boolean
+  constructor(target: PlannedTarget, working: boolean) {
     super()
     this.target = target
-    this.accepted = accepted
+    this.working = working
   }
 }
 
@@ -60,6 +60,7 @@ export async function tryOnce(
   const { target, lane, place } = attempt
   const startedAt = performance.now()
   let status: number | undefined
+  let sent = false
   const release = () => health.release(place)
   const note = (outcome: string, extra: Partial<AttemptRecord> = {}) => {
     const ms = Math.round(performance.now() - startedAt)
@@ -89,6 +90,7 @@ export async function tryOnce(
       throw error
     }
     failure = error.failure
+    sent = error.sent
   }
   const cancelled = cancel.aborted
   const waited = job.upload?.waitsForClient === true && SLOW.includes(failure.detail)
@@ -97,7 +99,8 @@ export async function tryOnce(
   release()
   if (cancelled) {
     note('cancelled')
-    throw cancel.reason instanceof ClientGone ? new AbandonedAttempt(target, status === 200) : cancel.reason
+    const working = status === undefined ? sent : status === 200
+    throw cancel.reason instanceof ClientGone ? new AbandonedAttempt(target, working) : cancel.reason
   }
   if (waited) {
     note('cancelled')

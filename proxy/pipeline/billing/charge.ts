@@ -20,6 +20,7 @@ import {
 } from '../../ledger/estimate.ts'
 import type { Hold } from '../../ledger/hold.ts'
 import type { Holds } from '../../ledger/holds.ts'
+import type { ProxyMetrics } from '../../telemetry/metrics.ts'
 import type { StreamResult } from '../answer/stream-answer.ts'
 import type { AdmittedContext } from '../request/context.ts'
 import type { PlannedTarget } from '../route.ts'
@@ -28,6 +29,7 @@ import { StreamMeter } from './meter.ts'
 export interface Billing {
   holds: Holds
   factors: EstimateFactors
+  metrics: Pick<ProxyMetrics, 'usageClamped'>
 }
 
 /** A request with its price. */
@@ -74,7 +76,7 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
   const { factors } = billing
   const { record, caller } = ctx
   const { route, request } = order
-  const { input: prompt, tier, maxOutputTokens } = request.head
+  const { input: prompt, tier, maxOutputTokens, choices } = request.head
   // Estimates are corrected for each route by itself.
   const learned = `${caller.key.namespace}/${route.name}`
   const about: EntryNote = {
@@ -112,22 +114,30 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
         await hold?.settle(0, { ...about, reason: 'unserved' })
         return
       }
-      const { actual, usage, reason } = billOf(route.price, {
+      const { actual, usage, reason, clamped } = billOf(route.price, {
         usage: charged.usage,
         delivered: charged.delivered,
         prompt,
         factor: factors.of(learned),
         requestedTier: tier,
         servedTier: charged.tier,
+        bounds: {
+          contextLength: route.contextLength,
+          outputLimit: maxOutputTokens && maxOutputTokens * choices,
+        },
       })
-      if (reason === 'usage') factors.learn(learned, outputEstimate(charged.delivered), usage.output)
+      const flags = clamped ? ['usage_clamped'] : []
+      if (clamped) billing.metrics.usageClamped(route.name, charged.target.key)
+      if (reason === 'usage' && !clamped)
+        factors.learn(learned, outputEstimate(charged.delivered), usage.output)
       record.usage = usage
       record.reason = reason
+      if (flags.length > 0) record.flags = flags
       if (hold === undefined) return
       record.settled = actual
       record.hold = hold.amount
       const channel = charged.target.key
-      await hold.settle(actual, { ...about, reason, channel, tokens: withoutZeros(usage) })
+      await hold.settle(actual, { ...about, reason, channel, tokens: withoutZeros(usage), flags })
     },
   }
 }

@@ -162,8 +162,17 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/attempt/try-once.ts',
     'test/e2e/stream-billing.test.ts',
     // A client that leaves during a complete answer pays nothing for it.
-    ['new AbandonedAttempt(target, status === 200)', 'new AbandonedAttempt(target, false)'],
+    ['status === undefined ? sent : status === 200', 'status === undefined && sent'],
+    // A client that leaves before the answer pays nothing for what the upstream reads.
+    ['status === undefined ? sent : status === 200', 'status === 200'],
+    // A client pays for a request that no upstream has read.
+    ['status === undefined ? sent : status === 200', 'status === undefined || status === 200'],
   ),
+  // A client pays for a large request that its upstream has hardly begun to read.
+  ...faults('proxy/outbound/exchange.ts', 'test/e2e/stream-billing.test.ts', [
+    'const QUEUED_WHOLE_BYTES = 1_048_576',
+    'const QUEUED_WHOLE_BYTES = 2 ** 40',
+  ]),
   // An error with an endless body keeps a request from the next channel.
   ...faults('proxy/pipeline/attempt/try-once.ts', 'test/e2e/interrupted-requests.test.ts', [
     'setTimeout(() => response.abort(), ERROR_BODY_MS)',

@@ -124,6 +124,14 @@ export const PROXY: Mutant[] = [
   ),
 
   ...faults(
+    'proxy/ledger/usage-bounds.ts',
+    'proxy/ledger/usage-bounds.test.ts',
+    // An upstream empties an account with one number.
+    ['OUTPUT_SLACK * outputLimit', 'Infinity'],
+    ['contextLength = MAX_CONTEXT_TOKENS', 'contextLength = Infinity'],
+  ),
+
+  ...faults(
     'proxy/ledger/settles.ts',
     'proxy/ledger/settles.test.ts',
     // One lost answer of the store leaves a request unpaid.

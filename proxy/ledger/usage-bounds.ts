@@ -1,0 +1,39 @@
+/** Bounds on what an upstream claims to have used: a wrong number must not empty an account. */
+import type { Usage } from '../../contract/usage.ts'
+
+/** For a route that names no context window; larger than any of today. */
+export const MAX_CONTEXT_TOKENS = 2_000_000
+/** By how much an answer may exceed a limit on its output: some models do not count their reasoning. */
+const OUTPUT_SLACK = 4
+
+export interface UsageBounds {
+  /** The context window of the route. */
+  contextLength: number | undefined
+  /** The limit on output tokens that was sent upstream, for all answers of the request together. */
+  outputLimit: number | undefined
+}
+
+/** `clamped`: a count was beyond its bound and is replaced by it. */
+export function boundUsage(
+  usage: Usage,
+  { contextLength = MAX_CONTEXT_TOKENS, outputLimit = Infinity }: UsageBounds,
+): { usage: Usage; clamped: boolean } {
+  let left = contextLength
+  const take = (count: number) => {
+    const taken = Math.min(count, left)
+    left -= taken
+    return taken
+  }
+  const output = Math.min(usage.output, contextLength, OUTPUT_SLACK * outputLimit)
+  const bounded: Usage = {
+    ...usage,
+    input: take(usage.input),
+    cachedInput: take(usage.cachedInput),
+    cacheWrite: take(usage.cacheWrite),
+    cacheWriteLong: take(usage.cacheWriteLong),
+    output,
+    reasoning: Math.min(usage.reasoning, output),
+  }
+  const kinds = ['input', 'cachedInput', 'cacheWrite', 'cacheWriteLong', 'output'] as const
+  return { usage: bounded, clamped: kinds.some((kind) => bounded[kind] < usage[kind]) }
+}
