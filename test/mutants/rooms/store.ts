@@ -87,6 +87,24 @@ export const STORE: Mutant[] = [
     ["string.format('%.0f', n + 0)", 'tostring(n + 0)'],
   ),
 
+  // Holds of proxies of the previous version stay for ever once only this one runs.
+  ...faults('store/lua/ledger/reap.lua', 'test/conformance/store/redis-ledger-previous.test.ts', [
+    'expire_previous(now, max, reaped)\n',
+    '',
+  ]),
+
+  // A controller of the previous version that leads again applies every credit once more.
+  ...faults('store/lua/ledger/topup.lua', 'test/conformance/store/redis-ledger-previous.test.ts', [
+    "set('c:' .. id, credit)",
+    '',
+  ]),
+
+  // What was credited before the update counts as spent, negatively.
+  ...faults('store/lua/ledger/open.lua', 'test/conformance/store/redis-ledger-previous.test.ts', [
+    '  migrate()\n',
+    '',
+  ]),
+
   // A server without memory admits requests that it may not be able to account for.
   ...faults('store/lua/ledger/reserve.lua', REDIS_LEDGER, ['#!lua', '#!lua flags=allow-oom']),
 
