@@ -31,6 +31,15 @@ describe('what an upstream claims', () => {
     expect(boundUsage(usage({ input: 5_000 }), limit).clamped).toBe(false)
   })
 
+  test.each([0, 1, 15])(
+    'a limit of %i, which an upstream may have got as 16, bounds it by 64',
+    (outputLimit) => {
+      const limit = { ...NONE, outputLimit }
+      expect(boundUsage(usage({ output: 64 }), limit).clamped).toBe(false)
+      expect(boundUsage(usage({ output: 65 }), limit).usage.output).toBe(64)
+    },
+  )
+
   test('shares the context window among all kinds of prompt tokens', () => {
     const window = { ...NONE, contextLength: 100 }
     const claimed = usage({ input: 60, cachedInput: 30, cacheWrite: 20, cacheWriteLong: 5 })
@@ -56,7 +65,9 @@ describe('what an upstream claims', () => {
       fc.property(counts, bound, bound, (claimed, contextLength, outputLimit) => {
         const { usage: bounded, clamped } = boundUsage(claimed, { contextLength, outputLimit })
         expect(totalInput(bounded)).toBe(Math.min(totalInput(claimed), contextLength ?? MAX_CONTEXT_TOKENS))
-        expect(bounded.output).toBeLessThanOrEqual(Math.min(claimed.output, 4 * (outputLimit ?? Infinity)))
+        expect(bounded.output).toBeLessThanOrEqual(
+          Math.min(claimed.output, 4 * Math.max(16, outputLimit ?? Infinity)),
+        )
         expect(bounded.images).toBe(claimed.images)
         const less = totalInput(bounded) < totalInput(claimed) || bounded.output < claimed.output
         expect(clamped).toBe(less)

@@ -5,6 +5,8 @@ import type { Usage } from '../../contract/usage.ts'
 export const MAX_CONTEXT_TOKENS = 2_000_000
 /** By how much an answer may exceed a limit on its output: some models do not count their reasoning. */
 const OUTPUT_SLACK = 4
+/** Smaller limits are raised to this one for upstreams that refuse them. */
+const LEAST_LIMIT = 16
 
 export interface UsageBounds {
   /** The context window of the route. */
@@ -24,7 +26,7 @@ export function boundUsage(
     left -= taken
     return taken
   }
-  const output = Math.min(usage.output, contextLength, OUTPUT_SLACK * outputLimit)
+  const output = Math.min(usage.output, contextLength, OUTPUT_SLACK * Math.max(LEAST_LIMIT, outputLimit))
   const bounded: Usage = {
     ...usage,
     input: take(usage.input),

@@ -13,7 +13,7 @@ const OUTPUT = Number(DOLLARS.output) * 1_000
 /** Of each answer; most of it is history that the upstream keeps. */
 const COUNTS = { input: 5_000, cached: 0, written: 0, output: 700, reasoning: 0 }
 const BILL = COUNTS.input * INPUT + COUNTS.output * OUTPUT
-const LIMIT = 100
+const LIMIT = 200
 /** Bytes of the text / 2, plus 64. */
 const upper = (...texts: string[]) => Math.ceil(texts.join('').length / 2) + 64
 const TEXT = 'z'.repeat(200)

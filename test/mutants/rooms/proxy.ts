@@ -127,7 +127,7 @@ export const PROXY: Mutant[] = [
     'proxy/ledger/usage-bounds.ts',
     'proxy/ledger/usage-bounds.test.ts',
     // An upstream empties an account with one number.
-    ['OUTPUT_SLACK * outputLimit', 'Infinity'],
+    ['OUTPUT_SLACK * Math.max(LEAST_LIMIT, outputLimit)', 'Infinity'],
     ['contextLength = MAX_CONTEXT_TOKENS', 'contextLength = Infinity'],
   ),
 
