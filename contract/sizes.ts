@@ -2,7 +2,7 @@
 
 /** Size of a prompt. */
 export interface InputSize {
-  /** UTF-8 bytes of all text: content, tool definitions, schemas. */
+  /** Weight (textWeight) of all text: content, tool definitions, schemas. */
   textBytes: number
   images: number
   /** Decoded bytes of audio parts. */
@@ -18,7 +18,7 @@ export interface InputSize {
 export interface Delivered {
   /** Deltas (text, reasoning, tool arguments). */
   deltas: number
-  /** Their UTF-8 bytes, roughly. */
+  /** Their weight (textWeight), roughly. */
   bytes: number
   images?: number
 }

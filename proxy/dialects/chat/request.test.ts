@@ -170,7 +170,7 @@ describe('input size', () => {
     parse({ model: 'm', messages: [USER], ...fields }).head.input
   const base64 = (bytes: number) => Buffer.alloc(bytes).toString('base64')
 
-  test('all text counts, in bytes of UTF-8', () => {
+  test('all text counts, in bytes of UTF-8 but for CJK, of which each character counts as four', () => {
     const messages = [
       { role: 'system', content: 'äöü', name: 'bob' },
       {
@@ -187,7 +187,7 @@ describe('input size', () => {
       },
       { role: 'tool', tool_call_id: 'call_1', content: '日本' },
     ]
-    expect(size({ messages }).textBytes).toBe(6 + 3 + 5 + 4 + 2 + 7 + 6)
+    expect(size({ messages }).textBytes).toBe(6 + 3 + 5 + 4 + 2 + 7 + 8)
   })
 
   test('schemas count as JSON and as tools', () => {

@@ -1,5 +1,6 @@
 /** The fields of a request for images that the gateway reads, from JSON or a form. */
 
+import { textWeight } from '../../../contract/text.ts'
 import { isBoolean, readModel, readOptional, refusal } from '../core/json/fields.ts'
 import type { Fields } from '../core/json/value.ts'
 import type { RequestHead } from '../core/request.ts'
@@ -27,7 +28,7 @@ export function readHead(value: Fields, inputImages: number): RequestHead {
     choices: 1,
     wantsStreamUsage: false,
     input: {
-      textBytes: Buffer.byteLength(prompt),
+      textBytes: textWeight(prompt),
       images: inputImages,
       audioBytes: 0,
       fileBytes: 0,

@@ -1,3 +1,4 @@
+import { textWeight } from '../../../contract/text.ts'
 import { isRecord } from '../core/json/value.ts'
 import { decodedLength, type InputFields } from '../core/json/weigh.ts'
 
@@ -22,7 +23,7 @@ export const INPUT_FIELDS: InputFields = {
     }
     // The model reads the input of a tool as JSON.
     if (typeof block.type === 'string' && block.type.endsWith('tool_use') && isRecord(block.input)) {
-      scale.size.textBytes += Buffer.byteLength(JSON.stringify(block.input))
+      scale.size.textBytes += textWeight(JSON.stringify(block.input))
       scale.add(block.name)
       return true
     }

@@ -88,9 +88,11 @@ describe('bytes', () => {
         expect(whole.push(bytes) ?? Buffer.alloc(0)).toEqual(bytes)
         expect(Buffer.concat(passed)).toEqual(bytes)
         for (const observer of [whole, split]) {
-          const last = list.findLast(([chunk]) => 'service_tier' in chunk)
-          expect(observer.usage?.output).toBe(last && USAGE.completion_tokens)
-          expect(observer.tier).toBe(last && 'flex')
+          const last = list.findLastIndex(([chunk]) => 'service_tier' in chunk)
+          const after = list.slice(last + 1).filter(([chunk]) => chunk.choices[0]?.finish_reason !== 'stop')
+          const isFinal = last >= 0 && after.length === 0
+          expect(observer.usage?.output).toBe(isFinal ? USAGE.completion_tokens : undefined)
+          expect(observer.tier).toBe(last >= 0 ? 'flex' : undefined)
           expect(observer.finished).toBe(list.some(([chunk]) => chunk.choices[0]?.finish_reason === 'stop'))
           expect(observer.delivered.deltas).toBe(
             list.filter(([chunk]) => chunk.choices[0]?.finish_reason !== 'stop').length,
@@ -114,6 +116,18 @@ describe('usage', () => {
   test('a chunk with only a withheld event sends no bytes', () => {
     const observer = chat.byteLane.observe(request(), 100_000, true)
     expect(observer.push(Buffer.from(USAGE_EVENT))).toBeUndefined()
+  })
+
+  test('with the first chunk alone is none: deltas have come since', () => {
+    const early = { ...USAGE, completion_tokens: 0 }
+    const { observer } = follow(event({ ...delta({ role: 'assistant', content: '' }), usage: early }))
+    expect(observer.usage).toMatchObject({ input: 5, output: 0 })
+    observer.push(Buffer.from(event(delta({ content: 'a' })) + event(delta({ content: 'b' }))))
+    expect(observer.usage).toBeUndefined()
+    observer.push(Buffer.from(event(delta({}, 'stop'))))
+    expect([observer.finished, observer.usage]).toEqual([true, undefined])
+    observer.push(Buffer.from(USAGE_EVENT))
+    expect(observer.usage).toMatchObject({ input: 5, output: 2 })
   })
 
   test('an unrequested usage event passes', () => {
@@ -336,9 +350,9 @@ describe('delivered', () => {
     expect(follow(HELLO + event(both)).observer.delivered).toEqual({ deltas: 3, bytes: 8 })
   })
 
-  test('escaped characters count about as many bytes as they encode', () => {
+  test('escaped characters count like those that they encode', () => {
     const escaped = 'data: {"choices": [{"index": 0, "delta": {"content": "\\u65e5\\u672c"}}]}\n\n'
-    expect(follow(HELLO + escaped).observer.delivered).toEqual({ deltas: 2, bytes: 5 + 6 })
+    expect(follow(HELLO + escaped).observer.delivered).toEqual({ deltas: 2, bytes: 5 + 8 })
   })
 
   test('a delta inside a delta counts once', () => {

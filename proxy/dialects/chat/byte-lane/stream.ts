@@ -19,18 +19,25 @@ interface ChatStreamOptions {
 }
 
 export class ChatStreamObserver extends EventFollower implements StreamObserver {
-  usage: Usage | undefined
   tier: string | undefined
   readonly errorEvent = errorEvent
   readonly #options: ChatStreamOptions
   readonly #finishedChoices = new Set<unknown>()
   #hasContent = false
-  /** Number of deltas when usage arrived alone: it ends an answer unless more deltas follow. */
+  /** The last usage, and the number of deltas before it. */
+  #usage: Usage | undefined
   #deltasAtUsage = -1
+  /** Number of deltas when usage arrived alone: it ends an answer unless more deltas follow. */
+  #deltasAtEnd = -1
 
   constructor(request: ParsedRequest, maxEventBytes: number, options: ChatStreamOptions) {
     super(request, maxEventBytes)
     this.#options = options
+  }
+
+  /** Absent while deltas have come since: some servers send a usage of the prompt alone with the first chunk. */
+  get usage(): Usage | undefined {
+    return this.#deltasAtUsage === this.delivered.deltas ? this.#usage : undefined
   }
 
   /**
@@ -40,7 +47,7 @@ export class ChatStreamObserver extends EventFollower implements StreamObserver 
   get finished(): boolean {
     if (this.failure !== undefined) return false
     if (this.done || this.#finishedChoices.size >= this.request.head.choices) return true
-    return this.#hasContent && this.#deltasAtUsage === this.delivered.deltas
+    return this.#hasContent && this.#deltasAtEnd === this.delivered.deltas
   }
 
   override flush(): Buffer | undefined {
@@ -72,9 +79,14 @@ export class ChatStreamObserver extends EventFollower implements StreamObserver 
       this.#hasContent ||= hasContent(delta)
     }
     if (isRecord(chunk.usage)) {
-      this.usage = readUsage(chunk.usage) ?? this.usage
+      const { deltas } = this.delivered
+      const usage = readUsage(chunk.usage)
+      if (usage !== undefined) {
+        this.#usage = usage
+        this.#deltasAtUsage = deltas
+      }
       if (choices.length === 0) {
-        this.#deltasAtUsage = this.delivered.deltas
+        this.#deltasAtEnd = deltas
         if (this.#options.addedUsage && !this.request.head.wantsStreamUsage) return 'withhold'
       }
     }

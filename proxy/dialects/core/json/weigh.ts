@@ -1,5 +1,6 @@
 /** Weighs the input of a request, for an upper bound on its tokens. */
 import type { InputSize } from '../../../../contract/sizes.ts'
+import { textWeight } from '../../../../contract/text.ts'
 import type { JsonObject } from './body.ts'
 import { type Fields, isRecord } from './value.ts'
 
@@ -35,7 +36,7 @@ class Scale {
   add(value: unknown, field = ''): void {
     if (typeof value === 'string') {
       if (FILE_FIELD.test(field) && DATA_URL.test(value)) this.size.fileBytes += decodedLength(value)
-      else this.size.textBytes += Buffer.byteLength(value)
+      else this.size.textBytes += textWeight(value)
     } else if (Array.isArray(value)) {
       for (const item of value) this.add(item, field)
     } else if (isRecord(value) && !this.#fields.weighWhole(value, this)) {

@@ -1,11 +1,12 @@
 import type { Delivered } from '../../../../contract/sizes.ts'
+import { textWeight } from '../../../../contract/text.ts'
 import type { Usage } from '../../../../contract/usage.ts'
 
 /** Counts one delta of the model's text. Ignores other values and empty text. */
 export function addText(delivered: Delivered, text: unknown): void {
   if (typeof text !== 'string' || text === '') return
   delivered.deltas++
-  delivered.bytes += Buffer.byteLength(text)
+  delivered.bytes += textWeight(text)
 }
 
 /** The usage with the number of images in the answer, which upstreams do not report. The same object without images. */

@@ -111,7 +111,7 @@ export abstract class EventFollower {
   }
 
   #event(text: string, bytes: Buffer, start: number, end: number): Exclude<Verdict, 'quiet'> {
-    const size = this.#shape.textBytes(text, start, end)
+    const size = this.#shape.textWeight(text, start, end)
     if (size > 0) {
       this.delivered.deltas++
       this.delivered.bytes += size

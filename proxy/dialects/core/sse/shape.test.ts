@@ -23,14 +23,28 @@ function learned(event: string, bytes: number): EventShape {
   shape.learn(event, 0, event.length, bytes)
   return shape
 }
-const sizeIn = (shape: EventShape, event: string) => shape.textBytes(event, 0, event.length)
+const sizeIn = (shape: EventShape, event: string) => shape.textWeight(event, 0, event.length)
 
 describe('an event like the learned one', () => {
   test('is recognized at any position, with the size of its own text', () => {
     const stream = chat('one') + chat('drei €') + chat('x')
     const start = chat('one').length
     const end = start + chat('drei €').length
-    expect(learned(chat('one'), 3).textBytes(stream, start, end)).toBe(Buffer.byteLength('drei €'))
+    expect(learned(chat('one'), 3).textWeight(stream, start, end)).toBe(Buffer.byteLength('drei €'))
+  })
+
+  test('is never one with usage, which may be the last', () => {
+    const event = chat('one', { usage: { total_tokens: 1 } })
+    expect(sizeIn(learned(event, 3), event)).toBe(-1)
+    const none = chat('one', { usage: null })
+    expect(sizeIn(learned(none, 3), none)).toBe(3)
+  })
+
+  test('counts CJK as four bytes a character, and emoji too', () => {
+    const shape = learned(chat('日本'), 8)
+    expect(sizeIn(shape, chat('こんにちは'))).toBe(20)
+    expect(sizeIn(shape, chat('aé'))).toBe(3)
+    expect(sizeIn(shape, chat('😀😀'))).toBe(8)
   })
 
   test('may have another number and other padding', () => {

@@ -20,6 +20,8 @@ const TEXTS = new Set([
 ])
 /** In an event without a backslash every match is a key with its value. */
 const MEMBER = /"(\w{1,32})": ?(?:"([^"]*)"|(\d{1,15}))/g
+/** An event with usage says more than its text, even if the next one has the same. */
+const USAGE = /"usage": ?\{/
 const COUNTER = 'sequence_number'
 const PADDING = 'obfuscation'
 
@@ -33,10 +35,10 @@ export class EventShape {
   #literals: string[] = []
   #holes: Hole[] = []
 
-  /** Size of the text in the event from `start` to `end`; -1 when the event differs from the learned one or has no text. */
-  textBytes(latin1: string, start: number, end: number): number {
+  /** Weight of the text in the event from `start` to `end`; -1 when the event differs from the learned one or has no text. */
+  textWeight(latin1: string, start: number, end: number): number {
     let at = start
-    let bytes = -1
+    let weight = -1
     for (let i = 0; i < this.#holes.length; i++) {
       at = this.#after(latin1, at, i)
       if (at < 0) return -1
@@ -44,19 +46,19 @@ export class EventShape {
         at = counterEnd(latin1, at)
       } else {
         const close = textEnd(latin1, at, end)
-        if (close >= 0 && this.#holes[i] === 'text') bytes = sizeOf(latin1, at, close)
+        if (close >= 0 && this.#holes[i] === 'text') weight = weightOf(latin1, at, close)
         at = close
       }
       if (at < 0) return -1
     }
-    const stop = bytes > 0 ? this.#after(latin1, at, this.#holes.length) : -1
-    return stop === end ? bytes : -1
+    const stop = weight > 0 ? this.#after(latin1, at, this.#holes.length) : -1
+    return stop === end ? weight : -1
   }
 
-  /** Learns a parsed event that carries one text of the model, of so many bytes, and nothing else. */
-  learn(latin1: string, start: number, end: number, bytes: number): void {
+  /** Learns a parsed event that carries one text of the model, of this weight, and nothing else. */
+  learn(latin1: string, start: number, end: number, weight: number): void {
     const event = latin1.slice(start, end)
-    if (event.includes('\\')) return
+    if (event.includes('\\') || USAGE.test(event)) return
     const literals: string[] = []
     const holes: Hole[] = []
     let from = 0
@@ -66,7 +68,7 @@ export class EventShape {
       if (hole === undefined) continue
       const value = text ?? number ?? ''
       const to = index + member.length - (text === undefined ? 0 : 1)
-      if (hole === 'text' && (++texts > 1 || value.length !== bytes)) return
+      if (hole === 'text' && (++texts > 1 || weightOf(value, 0, value.length) !== weight)) return
       literals.push(event.slice(from, to - value.length))
       holes.push(hole)
       from = to
@@ -105,12 +107,18 @@ function textEnd(latin1: string, from: number, end: number): number {
   return -1
 }
 
-/** Approximate UTF-8 size of the JSON string: \n is one byte, \u65e5 about three. */
-function sizeOf(latin1: string, from: number, to: number): number {
-  let escaped = 0
-  for (let i = latin1.indexOf('\\', from); i >= 0 && i < to; i = latin1.indexOf('\\', i + 2))
-    escaped += latin1.charCodeAt(i + 1) === SMALL_U ? 3 : 1
-  return to - from - escaped
+/** First bytes of the UTF-8 of U+3000 to U+FFFF. */
+const WIDE = { from: 0xe3, to: 0xef }
+
+/** Approximate weight (contract/text.ts) of the JSON string: \n is one byte, \u65e5 about three. */
+function weightOf(latin1: string, from: number, to: number): number {
+  let weight = to - from
+  for (let i = from; i < to; i++) {
+    const code = latin1.charCodeAt(i)
+    if (code >= WIDE.from && code <= WIDE.to) weight++
+    else if (code === BACKSLASH) weight -= latin1.charCodeAt(++i) === SMALL_U ? 3 : 1
+  }
+  return weight
 }
 
 /** Index after the number at `from`; -1 when it is not valid JSON. */

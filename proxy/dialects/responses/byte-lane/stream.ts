@@ -5,6 +5,7 @@ import type { StreamObserver } from '../../core/byte-lane.ts'
 import { readFailure } from '../../core/errors/read.ts'
 import { isWord } from '../../core/errors/words.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import { addText } from '../../core/neutral/delivered.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { EventFollower, type Verdict } from '../../core/sse/follower.ts'
 import { errorEvent, failedEvent } from '../error.ts'
@@ -53,10 +54,7 @@ export class ResponsesStreamObserver extends EventFollower implements StreamObse
       const detail = response === undefined ? 'error_event' : 'response_failed'
       return this.fail(readFailure(response ?? event, this.request, detail))
     }
-    if (type.endsWith('.delta') && typeof delta === 'string' && delta !== '') {
-      this.delivered.deltas++
-      this.delivered.bytes += Buffer.byteLength(delta)
-    }
+    if (type.endsWith('.delta')) addText(this.delivered, delta)
     if (!LIFECYCLE.has(type)) return 'pass'
     if (!isReason(response?.incomplete_details)) return undefined
     this.#response = response ?? this.#response

@@ -7,6 +7,23 @@ export const CHAT: Mutant[] = [
     'edits.addStreamUsage && head.stream && !asksUsagePlainly(request)',
     'false',
   ]),
+  // A usage of the prompt alone, sent with the first chunk, makes the whole answer free.
+  ...faults('proxy/dialects/chat/byte-lane/stream.ts', 'proxy/dialects/chat/byte-lane/stream.test.ts', [
+    'return this.#deltasAtUsage === this.delivered.deltas ? this.#usage : undefined',
+    'return this.#usage',
+  ]),
+  ...faults(
+    'proxy/dialects/core/sse/shape.ts',
+    'proxy/dialects/core/sse/shape.test.ts',
+    // A text in Chinese is charged three quarters of its tokens.
+    ['if (code >= WIDE.from && code <= WIDE.to) weight++\n    else if', 'if'],
+    // The last usage is overlooked if it equals the one before.
+    ['|| USAGE.test(event)', ''],
+  ),
+  ...faults('contract/text.ts', 'contract/text.test.ts', [
+    'code >= WIDE_FROM && (code < SURROGATES.from || code > SURROGATES.to)',
+    'false',
+  ]),
   ...faults(
     'proxy/dialects/chat/byte-lane/stream.ts',
     'proxy/dialects/chat/byte-lane/stream.test.ts',
@@ -17,7 +34,7 @@ export const CHAT: Mutant[] = [
     // A cut stream looks finished because the server always sends [DONE].
     ['!this.finished && (this.#options.finishReason || !this.#hasContent)', 'false'],
     // Usage in the middle of an answer ends it.
-    ['this.#hasContent && this.#deltasAtUsage === this.delivered.deltas', 'this.#deltasAtUsage >= 0'],
+    ['this.#hasContent && this.#deltasAtEnd === this.delivered.deltas', 'this.#deltasAtUsage >= 0'],
     // An upstream's JSON error page reaches the client.
     ['!Array.isArray(chunk.choices) && !isRecord(chunk.usage)', 'false'],
   ),
@@ -48,7 +65,7 @@ export const CHAT: Mutant[] = [
   ...faults(
     'proxy/dialects/core/sse/shape.ts',
     'proxy/dialects/core/sse/shape.test.ts',
-    ['return stop === end ? bytes : -1', 'return stop >= 0 ? bytes : -1'],
+    ['return stop === end ? weight : -1', 'return stop >= 0 ? weight : -1'],
     ['if (code < SPACE) return -1', ''],
   ),
   ...faults('proxy/pipeline/attempt/mask.ts', 'proxy/pipeline/attempt/mask.test.ts', [
