@@ -10,6 +10,7 @@ const NOTE: EntryNote = { ...about, reason: 'checkpoint', tokens: {}, flags: [] 
 let now = 0
 let ledger: Ledger
 let reaped: string[]
+let requests = 0
 
 beforeEach(() => {
   now = 1_000_000
@@ -34,7 +35,7 @@ async function pass(ms: number) {
 async function use(account: string, holds = 1) {
   await ledger.open({ account, epoch: 1, create: true })
   const terms = { account, amount: 5, seen: 2, enforced: false, overdraft: 0, leaseMs: LEASE_MS, note: NOTE }
-  for (let i = 0; i < holds; i++) await ledger.reserve({ ...terms, id: `r${i}` })
+  for (let i = 0; i < holds; i++) await ledger.reserve({ ...terms, id: `r${requests++}` })
 }
 
 describe('a round', () => {
@@ -71,6 +72,26 @@ describe('a round', () => {
     await pass(600_000)
     await sweep.round()
     expect(reaped).toEqual([])
+  })
+
+  it('removes entries that are older than an hour, every five minutes while the account is in use', async () => {
+    const trim = vi.fn(ledger.trim)
+    const sweep = new Sweep({ ...ledger, trim })
+    const entries = async () => (await ledger.entries('a', undefined, 1_000)).length
+    for (let minute = 0; minute < 60; minute++) {
+      await use('a')
+      await pass(60_000)
+      await sweep.round()
+    }
+    expect(trim.mock.calls.length).toBe(12)
+    expect(await entries()).toBe(60)
+    for (let minute = 0; minute < 10; minute++) {
+      await use('a')
+      await pass(60_000)
+      await sweep.round()
+    }
+    expect(await entries()).toBeLessThanOrEqual(66)
+    expect(await entries()).toBeGreaterThanOrEqual(60)
   })
 
   it('finds more accounts than one page has', async () => {
@@ -110,6 +131,19 @@ describe('a walk', () => {
     await pass(5_000)
     await walk
     expect(new Set(reaped).size).toBe(2_000)
+  })
+
+  it('removes old entries of accounts that are no longer in use', async () => {
+    await use('a', 3)
+    await pass(LEASE_MS)
+    const sweep = new Sweep(ledger)
+    const signal = new AbortController().signal
+    await sweep.walk(500, signal)
+    expect(await ledger.entries('a', undefined, 10)).toHaveLength(3)
+    await pass(3_600_001)
+    await sweep.walk(500, signal)
+    // The last one stays: it is the mark.
+    expect(await ledger.entries('a', undefined, 10)).toHaveLength(1)
   })
 
   it('ends when the term does', async () => {

@@ -1,6 +1,6 @@
 /**
- * Expires the holds of proxies that have died. Looks at accounts in use, and at all others slowly, so that idle accounts cost
- * nearly nothing.
+ * Expires the holds of proxies that have died, and removes old entries. Looks at accounts in use, and at all others slowly, so
+ * that idle accounts cost nearly nothing.
  */
 import { pause } from '../../kit/time.ts'
 import type { Ledger } from '../../store/ledger/contract.ts'
@@ -16,6 +16,10 @@ const AT_ONCE = 16
 const BATCH = 1_000
 /** Accounts of one page of a walk over all. */
 const WALK_PAGE = 500
+/** How long entries are kept: longer than a settle may be repeated without its hold. */
+const ENTRIES_KEPT_MS = 3_600_000
+/** Between two removals of old entries of an account in use. */
+const TRIM_MS = 300_000
 
 export class Sweep {
   readonly #ledger: Ledger
@@ -23,6 +27,8 @@ export class Sweep {
   readonly #watched = new Map<string, { at: number; knownAt: number }>()
   /** The last use of accounts that are watched no longer, as long as looks still find it. */
   readonly #over = new Map<string, number>()
+  /** performance.now() of the last removal of old entries, of accounts that are watched. */
+  readonly #trimmedAt = new Map<string, number>()
   /** Store time of the newest use that is known. */
   #newest = 0
 
@@ -41,19 +47,24 @@ export class Sweep {
     const old = performance.now() - WATCHED_MS
     await each([...this.#watched], async ([account, { at, knownAt }]) => {
       await this.#reap(account)
+      await this.#trimSometimes(account)
       if (knownAt >= old) return
       this.#watched.delete(account)
+      this.#trimmedAt.delete(account)
       this.#over.set(account, at)
     })
   }
 
-  /** Expires the due holds of all accounts, at most so many accounts a second. Rejects with StoreUnavailable. */
+  /** Looks at all accounts, at most so many a second. Rejects with StoreUnavailable. */
   async walk(perSecond: number, signal: AbortSignal): Promise<void> {
     let cursor: string | undefined
     do {
       const startedAt = performance.now()
       const { accounts, next } = await this.#ledger.walk(cursor, WALK_PAGE)
-      await each(accounts, (account) => this.#reap(account))
+      await each(accounts, async (account) => {
+        await this.#reap(account)
+        await this.#trim(account)
+      })
       cursor = next
       const wait = (accounts.length / perSecond) * 1_000 - (performance.now() - startedAt)
       if (cursor !== undefined && wait > 0) await pause(wait, signal, 'resolve')
@@ -75,6 +86,18 @@ export class Sweep {
       // A page of a single millisecond would be read for ever.
       since = last > since ? last : last + 1
     }
+  }
+
+  async #trimSometimes(account: string): Promise<void> {
+    const now = performance.now()
+    if (now - (this.#trimmedAt.get(account) ?? Number.NEGATIVE_INFINITY) < TRIM_MS) return
+    this.#trimmedAt.set(account, now)
+    await this.#trim(account)
+  }
+
+  async #trim(account: string): Promise<void> {
+    const last = (await this.#ledger.balance(account))?.lastEntry
+    if (last !== undefined) await this.#ledger.trim(account, last, ENTRIES_KEPT_MS)
   }
 
   async #reap(account: string): Promise<void> {

@@ -78,7 +78,15 @@ export const CONTROLLER: Mutant[] = [
     'controller/books/sweep.ts',
     'controller/books/sweep.test.ts',
     // The holds of a dead proxy stay on accounts that no proxy uses any more.
-    ['await this.#reap(account)\n      if (knownAt >= old) return', 'if (knownAt >= old) return'],
+    [
+      'await this.#reap(account)\n      await this.#trimSometimes(account)',
+      'await this.#trimSometimes(account)',
+    ],
+    // The entries of a busy account fill the memory of Redis.
+    ['await this.#trimSometimes(account)', ''],
+    ['await this.#reap(account)\n        await this.#trim(account)', 'await this.#reap(account)'],
+    // Old entries are removed at every look.
+    ['this.#trimmedAt.set(account, now)', ''],
     // An account that was used last of all is read for ever.
     ['this.#over.set(account, at)', ''],
     // Of many holds that end together the most stay.
