@@ -206,22 +206,22 @@ test('an expired hold leaves nothing but its entry after a day', async () => {
   expect(await keysOf()).toEqual(new Set(['bal', 'crd', 'led'].map((name) => keyOf(name))))
 })
 
-test('twenty thousand holds that end together are expired in parts, and nothing is held after', async () => {
+test('five thousand holds that end together are expired in parts, and nothing is held after', async () => {
   await fund(ledger(), ACCOUNT, 1_000_000)
-  for (let i = 0; i < 20_000; i += 500)
+  for (let i = 0; i < 5_000; i += 500)
     await Promise.all(
       Array.from({ length: 500 }, (_, n) => hold(ledger(), reservation(`r${i + n}`, 3, { seen: 1 }))),
     )
   await current.advance(LEASE_MS)
   await hold(ledger(), reservation('next', 5))
-  expect(await sumsOf(ledger())).toEqual([1_000_000 - 20, 3 * 19_980 + 5])
+  expect(await sumsOf(ledger())).toEqual([1_000_000 - 20, 3 * 4_980 + 5])
   let reaped = 0
   for (let n = -1; n !== 0; reaped += n) n = (await ledger().reap(ACCOUNT, 1_000)).length
-  expect(reaped).toBe(19_980)
-  expect(await sumsOf(ledger())).toEqual([980_000, 5])
+  expect(reaped).toBe(4_980)
+  expect(await sumsOf(ledger())).toEqual([995_000, 5])
 })
 
-test('an account with 100,000 credits is read and charged by as many commands as one without', async () => {
+test('an account with 20,000 credits is read and charged by as many commands as one without', async () => {
   await fund(ledger(), ACCOUNT, 100)
   const calls = async () => {
     const stats = String(await command('INFO', 'commandstats'))
@@ -238,7 +238,7 @@ test('an account with 100,000 credits is read and charged by as many commands as
   }
   await cost('warm up')
   const few = await cost('r1')
-  for (let i = 0; i < 100_000; i += 1_000)
+  for (let i = 0; i < 20_000; i += 1_000)
     await Promise.all(Array.from({ length: 1_000 }, (_, n) => topup(ledger(), `default/c${i + n}`, 1)))
   expect(await cost('r2')).toEqual(few)
   expect(Object.keys(few).some((name) => /hgetall|hkeys|hvals|hscan/.test(name))).toBe(false)
