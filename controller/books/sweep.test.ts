@@ -142,8 +142,8 @@ describe('a walk', () => {
     expect(await ledger.entries('a', undefined, 10)).toHaveLength(3)
     await pass(3_600_001)
     await sweep.walk(500, signal)
-    // The last one stays: it is the mark.
-    expect(await ledger.entries('a', undefined, 10)).toHaveLength(1)
+    expect(await ledger.entries('a', undefined, 10)).toEqual([])
+    expect(await ledger.balance('a')).toMatchObject({ entries: 3, journaled: undefined })
   })
 
   it('ends when the term does', async () => {

@@ -96,8 +96,7 @@ export class Sweep {
   }
 
   async #trim(account: string): Promise<void> {
-    const last = (await this.#ledger.balance(account))?.lastEntry
-    if (last !== undefined) await this.#ledger.trim(account, last, ENTRIES_KEPT_MS)
+    await this.#ledger.trim(account, undefined, ENTRIES_KEPT_MS)
   }
 
   async #reap(account: string): Promise<void> {

@@ -274,6 +274,21 @@ describe('a store that is back', () => {
     expect(sent).toEqual([undefined, '17-3'])
   })
 
+  test('repeats it with the newest entry if the first one was lost', async () => {
+    const sent: (string | undefined)[] = []
+    const settle = async (settled: Settle): Promise<SettleReply> => {
+      sent.push(settled.postedAs)
+      return { reply: 'LOST', entry: `${sent.length}-0` }
+    }
+    const { settles } = settlesOn({ ...ledger, settle })
+    await settles.post(command('r1'))
+    for (let i = 0; i < 2; i++) {
+      settles.restored()
+      await vi.advanceTimersByTimeAsync(0)
+    }
+    expect(sent).toEqual([undefined, '1-0', '2-0'])
+  })
+
   test('with an account missing, or with another cost for an id: the settle is not posted anew', async () => {
     const replies: SettleReply[] = [{ reply: 'OK', entry: '1-0' }, { reply: 'NOACCT' }, { reply: 'CONFLICT' }]
     const { settles, dead } = settlesOn({

@@ -196,8 +196,10 @@ export class Settles {
    */
   async #postAgain(command: Settle): Promise<boolean> {
     try {
-      const { reply } = await this.#ledger.settle(command)
-      if (reply === 'STALE') this.#events.dead(command, 'STALE')
+      const settled = await this.#ledger.settle(command)
+      if (settled.reply === 'STALE') this.#events.dead(command, 'STALE')
+      // Posted anew: a later restore must judge this entry, not the one that was lost.
+      if ('entry' in settled) this.#remember({ ...command, postedAs: settled.entry })
       return true
     } catch (error) {
       this.#events.failed(error)

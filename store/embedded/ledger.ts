@@ -67,11 +67,10 @@ export function createLedger(now: () => number): Ledger {
     async trim(account, upTo, keepMs) {
       const state = accounts.get(account)
       if (state === undefined) return
-      state.journaled = later(state.journaled, upTo)
+      if (upTo !== undefined) state.journaled = later(state.journaled, upTo)
       const oldest = `${Math.max(0, now() - keepMs)}-0`
-      const before = compareEntries(upTo, oldest) < 0 ? upTo : oldest
-      state.log.trim(before)
-      state.trimmedTo = later(state.trimmedTo, before)
+      const before = upTo !== undefined && compareEntries(upTo, oldest) < 0 ? upTo : oldest
+      if (state.log.trim(before) > 0) state.trimmedTo = later(state.trimmedTo, before)
     },
     async touch() {},
     async touched(since, count) {

@@ -46,10 +46,10 @@ export interface Ledger {
   /** Ledger entries of an account, oldest first, after the entry with the id `after` (undefined: from the start). */
   entries(account: string, after: string | undefined, count: number): Promise<LedgerEntry[]>
   /**
-   * Removes entries of an account, the oldest first: none after the entry `upTo`, none younger than `keepMs`. `upTo` is
-   * kept as the mark of the journal: see Balance.
+   * Removes entries of an account that are older than `keepMs`, but none from the entry `upTo` on, which is kept as the mark of
+   * the journal (see Balance). Undefined: without a journal, by age alone.
    */
-  trim(account: string, upTo: string, keepMs: number): Promise<void>
+  trim(account: string, upTo: string | undefined, keepMs: number): Promise<void>
 
   /** Reports that holds of these accounts were taken, renewed or settled: see `touched`. */
   touch(accounts: readonly string[]): Promise<void>

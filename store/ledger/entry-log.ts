@@ -45,9 +45,11 @@ export class EntryLog {
     return this.#entries.slice(from, from + count)
   }
 
-  /** Removes entries with an older id than `id`. */
-  trim(id: string): void {
-    this.#entries = this.#entries.slice(this.#indexAfter((entry) => compareEntries(entry, id) < 0))
+  /** Removes entries with an older id than `id`; returns their number. */
+  trim(id: string): number {
+    const count = this.#indexAfter((entry) => compareEntries(entry, id) < 0)
+    this.#entries = this.#entries.slice(count)
+    return count
   }
 
   /** The number of entries at the beginning for which `holds` is true. */

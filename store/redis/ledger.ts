@@ -103,9 +103,9 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
       return readEntries(await connection.command(['XRANGE', led, from, '+', 'COUNT', count]))
     },
     async trim(account, upTo, keepMs) {
-      compareEntries(upTo, upTo)
+      if (upTo !== undefined) compareEntries(upTo, upTo)
       const { bal, led } = accountKeys(account)
-      await connection.run('ledger/trim', [bal, led], [upTo, natural('keepMs', keepMs)])
+      await connection.run('ledger/trim', [bal, led], [upTo ?? '', natural('keepMs', keepMs)])
     },
     async touch(accounts) {
       if (accounts.length > 0) await connection.run('ledger/touch', [TOUCHED], accounts)

@@ -2,7 +2,7 @@
 -- Removes the oldest entries, and keeps the mark of the journal.
 --
 --   KEYS     1 bal: see ledger/account; 2 led
---   ARGV     1 last entry that has left the store, 2 age in ms below which none is removed
+--   ARGV     1 last entry that has left the store, or '' without a journal, 2 age in ms below which none is removed
 --   Replies  nothing
 --!include ledger/account
 
@@ -25,9 +25,8 @@ end
 
 load_fields('p', 'j', 'tr')
 if not field('p') then return end
-raise('j', up_to)
+if up_to ~= '' then raise('j', up_to) end
 local oldest = text(math.max(0, now_ms() - tonumber(ARGV[2]))) .. '-0'
-local before = earlier(up_to, oldest) and up_to or oldest
-redis.call('XTRIM', LED, 'MINID', before)
-raise('tr', before)
+local before = up_to ~= '' and earlier(up_to, oldest) and up_to or oldest
+if redis.call('XTRIM', LED, 'MINID', before) > 0 then raise('tr', before) end
 done()

@@ -394,6 +394,20 @@ export function ledgerCases(current: Current): void {
   })
 
   describe('trim', () => {
+    test('without a journal goes by age alone, and leaves the mark for a journal to begin with', async () => {
+      await open(ledger())
+      await topup(ledger(), 'default/c1', 1)
+      await ledger().trim(ACCOUNT, undefined, 1_500)
+      expect(await ledger().balance(ACCOUNT)).toMatchObject({ trimmedTo: undefined })
+      await current().advance(1_000)
+      await topup(ledger(), 'default/c2', 2)
+      await current().advance(1_000)
+      await ledger().trim(ACCOUNT, undefined, 1_500)
+      expect((await ledger().entries(ACCOUNT, undefined, 10)).map(({ delta }) => delta)).toEqual([2])
+      const { journaled, trimmedTo } = (await ledger().balance(ACCOUNT)) ?? {}
+      expect([journaled, trimmedTo]).toEqual([undefined, expect.stringMatching(/^\d+-0$/)])
+    })
+
     test('removes entries up to the mark of the journal that are old enough', async () => {
       await open(ledger())
       for (let i = 1; i <= 3; i++) {
