@@ -53,9 +53,11 @@ local function set(name, value)
   changes[at + 1] = value
 end
 
--- Writes the changes, and passes on the reply of the script.
+-- Writes the changes, and passes on the reply of the script. In parts: unpack fails beyond about 8,000 values.
 local function done(reply)
-  if #changes > 0 then redis.call('HSET', BAL, unpack(changes)) end
+  for from = 1, #changes, 4000 do
+    redis.call('HSET', BAL, unpack(changes, from, math.min(from + 3999, #changes)))
+  end
   return reply
 end
 

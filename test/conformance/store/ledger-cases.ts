@@ -326,6 +326,20 @@ export function ledgerCases(current: Current): void {
       })
     })
 
+    test('of thousands of sub-accounts is made whole', async () => {
+      await fund(ledger(), ACCOUNT, 100)
+      const subs = Array.from({ length: 5_000 }, (_, n) => `sub${n}`)
+      const changes = subs.map((sub, n) => ({ sub, credited: n + 3, spent: 2 }))
+      const command = { ...correction, changes }
+      expect([await ledger().adjust(command), await ledger().adjust(command)]).toEqual(['OK', 'DUP'])
+      const expected = subs.map((sub, n) => [sub, { posted: n + 1, held: 0, credited: n + 3 }])
+      expect(await ledger().balance(ACCOUNT, subs)).toMatchObject({
+        posted: 100,
+        entries: 5_001,
+        subs: Object.fromEntries(expected),
+      })
+    })
+
     test('is not made if the account has changed since it was read', async () => {
       await fund(ledger(), ACCOUNT, 100)
       const command = { ...correction, changes: [{ credited: 0, spent: 5 }] }
