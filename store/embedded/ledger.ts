@@ -3,7 +3,7 @@ import { adjust, isFenced, topup } from '../ledger/credits.ts'
 import { compareEntries } from '../ledger/entry-log.ts'
 import { settleOld } from '../ledger/old-settle.ts'
 import { AccountState, type Funds } from '../ledger/state.ts'
-import { reap, renew, reserve, settle } from '../ledger/transition.ts'
+import { type OldSettle, reap, renew, reserve, settle } from '../ledger/transition.ts'
 
 /** Commands run one after another: none awaits before it has changed what it changes. */
 export function createLedger(now: () => number): Ledger {
@@ -47,11 +47,11 @@ export function createLedger(now: () => number): Ledger {
     },
     async settle(command) {
       const own = { ...command, note: frozen(command.note) }
-      const post = (proven: boolean): SettleReply | { reply: 'OLD' } =>
+      const post = (proven: boolean): SettleReply | OldSettle =>
         run(command.account, { reply: 'NOACCT' }, (state) => settle(state, own, now(), proven))
       const reply = post(false)
       if (reply.reply !== 'OLD') return reply
-      return settleOld(ledger, command, async () => post(true) as SettleReply)
+      return settleOld(ledger, command, reply.setBackMs, async () => post(true) as SettleReply)
     },
     async reap(account, max) {
       const state = accounts.get(account)

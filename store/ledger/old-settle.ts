@@ -4,18 +4,20 @@ import { compareEntries } from './entry-log.ts'
 
 const PAGE = 1_000
 
-/** `post` settles without looking at the age. */
+/** `setBackMs`: see OldSettle. `post` settles without looking at the age. */
 export async function settleOld(
   ledger: Pick<Ledger, 'balance' | 'entries'>,
   command: Settle,
+  setBackMs: number,
   post: () => Promise<SettleReply>,
 ): Promise<SettleReply> {
-  const { account, id, actual, reservedAt } = command
+  const { account, id, actual } = command
+  const since = Math.max(0, command.reservedAt - setBackMs)
   const balance = await ledger.balance(account)
   if (balance === undefined) return { reply: 'NOACCT' }
-  if (isTrimmed(balance, `${Math.max(0, reservedAt)}-0`)) return { reply: 'STALE' }
+  if (isTrimmed(balance, `${since}-0`)) return { reply: 'STALE' }
   let charged: number | undefined
-  for await (const entry of entriesSince(ledger, account, reservedAt))
+  for await (const entry of entriesSince(ledger, account, since))
     if (entry.ref === id && entry.kind !== 'credit' && entry.kind !== 'adjust')
       charged = (charged ?? 0) - entry.delta
   if (charged === undefined) return post()

@@ -127,15 +127,19 @@ function prolong(
   return refused ? 'NOFUNDS' : 'OK'
 }
 
-/**
- * `proven`: no entry closes this id (see old-settle.ts). OLD: the hold is unknown, and so old that its tombstone may be gone.
- */
+/** The hold is unknown, and so old that its tombstone may be gone. Its entry may be older than the hold, by `setBackMs`. */
+export interface OldSettle {
+  reply: 'OLD'
+  setBackMs: number
+}
+
+/** `proven`: no entry closes this id (see old-settle.ts). */
 export function settle(
   state: AccountState,
   command: Settle,
   nowMs: number,
   proven = false,
-): SettleReply | { reply: 'OLD' } {
+): SettleReply | OldSettle {
   const actual = natural('actual', command.actual)
   const reservedAt = integer('reservedAt', command.reservedAt)
   const { id, sub, note, postedAs } = command
@@ -147,7 +151,7 @@ export function settle(
     const kind = live.paid === undefined ? 'settle' : 'late'
     release(state, id, live)
     const entry = charge(state, { ...about, kind, amount: actual - (live.paid ?? 0) }, nowMs)
-    entomb(state, { id, sub, actual, entry })
+    entomb(state, { id, sub, actual, entry, reservedAt })
     return { reply: kind === 'settle' ? 'OK' : 'LATE', entry }
   }
   const expired = state.expired.get(id)
@@ -155,7 +159,7 @@ export function settle(
     if (expired.sub !== sub) return { reply: 'CONFLICT' }
     state.expired.delete(id)
     const entry = charge(state, { ...about, kind: 'late', amount: actual - expired.charged }, nowMs)
-    entomb(state, { id, sub, actual, entry })
+    entomb(state, { id, sub, actual, entry, reservedAt })
     return { reply: 'LATE', entry }
   }
   const tombstone = state.tombstones.get(id, nowMs)
@@ -163,9 +167,10 @@ export function settle(
   const { restoredTo } = state
   if (postedAs !== undefined && restoredTo !== undefined && compareEntries(postedAs, restoredTo) <= 0)
     return { reply: 'DUP' }
-  if (!proven && nowMs - reservedAt > KEEP_MS) return { reply: 'OLD' }
+  const { setBackMs } = state
+  if (!proven && nowMs - reservedAt > KEEP_MS - setBackMs) return { reply: 'OLD', setBackMs }
   const entry = charge(state, { ...about, kind: 'lost', amount: actual }, nowMs)
-  entomb(state, { id, sub, actual, entry })
+  entomb(state, { id, sub, actual, entry, reservedAt })
   return { reply: 'LOST', entry }
 }
 
@@ -245,9 +250,12 @@ function expireDue(state: AccountState, nowMs: number, max: number): Reaped[] {
 /** Remembers a settled id, from the time of its entry on. */
 function entomb(
   state: AccountState,
-  { id, sub, actual, entry }: { id: string; sub: string | undefined; actual: Nanos; entry: string },
+  closed: { id: string; sub: string | undefined; actual: Nanos; entry: string; reservedAt: number },
 ): void {
-  state.tombstones.add(id, costText(actual, sub), timeOf(entry))
+  const entryMs = timeOf(closed.entry)
+  // Without this, the entry would be searched for where only later ones are.
+  state.setBackMs = Math.max(state.setBackMs, closed.reservedAt - entryMs)
+  state.tombstones.add(closed.id, costText(closed.actual, closed.sub), entryMs)
 }
 
 function costText(actual: Nanos, sub: string | undefined): string {

@@ -7,7 +7,7 @@ import type { Ledger, Renewal, Reserve, Settle, SettleReply } from '../ledger/co
 import { checkChanges } from '../ledger/credits.ts'
 import { compareEntries } from '../ledger/entry-log.ts'
 import { settleOld } from '../ledger/old-settle.ts'
-import { integer, natural } from '../ledger/transition.ts'
+import { integer, natural, type OldSettle } from '../ledger/transition.ts'
 import type { RedisConnection } from './connection.ts'
 import {
   adjustReply,
@@ -39,7 +39,7 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
     return connection.run(`ledger/${script}`, [bal, crd, led], args)
   }
 
-  async function post(command: Settle, proven: boolean): Promise<SettleReply | { reply: 'OLD' }> {
+  async function post(command: Settle, proven: boolean): Promise<SettleReply | OldSettle> {
     const { account, id, sub = '', note, postedAs = '' } = command
     const actual = natural('actual', command.actual)
     const reservedAt = integer('reservedAt', command.reservedAt)
@@ -88,7 +88,12 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
     async settle(command) {
       const reply = await post(command, false)
       if (reply.reply !== 'OLD') return reply
-      return settleOld(ledger, command, async () => (await post(command, true)) as SettleReply)
+      return settleOld(
+        ledger,
+        command,
+        reply.setBackMs,
+        async () => (await post(command, true)) as SettleReply,
+      )
     },
     async reap(account, max) {
       return readReaped(account, await onHolds('reap', account, [natural('max', max)]))

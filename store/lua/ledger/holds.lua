@@ -110,8 +110,11 @@ local function cost_text(actual, sub)
 end
 
 -- Remembers a settled id, from the time of its entry on.
-local function entomb(id, sub, actual, entry)
-  local bucket, newest = bucket_at(tonumber(string.match(entry, '^%d+'))), number('tb')
+local function entomb(id, sub, actual, entry, reserved_at)
+  local entry_ms = tonumber(string.match(entry, '^%d+'))
+  -- Without this, the entry would be searched for where only later ones are.
+  if reserved_at > entry_ms then set('sb', math.max(number('sb'), reserved_at - entry_ms)) end
+  local bucket, newest = bucket_at(entry_ms), number('tb')
   local key = bucket_key(bucket)
   if bucket ~= newest then
     -- Each key has had an older bucket.

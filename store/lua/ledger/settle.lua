@@ -5,11 +5,11 @@
 --   ARGV     1 request id, 2 sub-account or '', 3 real cost, 4 reserved at, in ms, 5 note of the entry, 6 the entry of the
 --            first settle, if this is a repetition, or '', 7 '1' if no entry closes this id
 --   Replies  {'OK' or 'LATE' or 'LOST', entry} | {'DUP'} | {'CONFLICT'} | {'NOACCT'}
---            | {'OLD'}: unknown, and so old that its tombstone may be gone
+--            | {'OLD', sb}: unknown, and so old that its tombstone may be gone; its entry may be `sb` ms older than the hold
 --!include ledger/account
 --!include ledger/holds
 
-local id, sub, actual, note = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[5]
+local id, sub, actual, reserved_at, note = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 if sub == '' then
   load_fields('p', 'h', 'n', 'tb')
 else
@@ -24,7 +24,7 @@ if stored then
     if live.sub ~= sub then return { 'CONFLICT' } end
     remove(id, live)
     local entry = charge(live.paid and 'late' or 'settle', id, sub, actual - (live.paid or 0), note)
-    entomb(id, sub, actual, entry)
+    entomb(id, sub, actual, entry, reserved_at)
     return done({ live.paid and 'LATE' or 'OK', entry })
   end
   local charged, of = parse_expired(stored)
@@ -32,7 +32,7 @@ if stored then
   redis.call('HDEL', RSV, id)
   redis.call('ZREM', GC, id)
   local entry = charge('late', id, sub, actual - charged, note)
-  entomb(id, sub, actual, entry)
+  entomb(id, sub, actual, entry, reserved_at)
   return done({ 'LATE', entry })
 end
 
@@ -50,7 +50,8 @@ end
 
 local restored_to = field('ra')
 if ARGV[6] ~= '' and restored_to and not_after(ARGV[6], restored_to) then return { 'DUP' } end
-if ARGV[7] ~= '1' and now - tonumber(ARGV[4]) > KEEP_MS then return { 'OLD' } end
+local set_back = number('sb')
+if ARGV[7] ~= '1' and now - reserved_at > KEEP_MS - set_back then return { 'OLD', text(set_back) } end
 local entry = charge('lost', id, sub, actual, note)
-entomb(id, sub, actual, entry)
+entomb(id, sub, actual, entry, reserved_at)
 return done({ 'LOST', entry })

@@ -281,6 +281,19 @@ export function holdCases(current: Current): void {
       expect(await sums()).toEqual([75, 0])
     })
 
+    test.each([1, 60, 3_600])('is charged once, although the clock was set back by %i s', async (seconds) => {
+      await current().advance(KEEP_MS + seconds * 1_000)
+      const at = await hold(ledger(), reservation('r1', 40))
+      await current().advance(-seconds * 1_000)
+      expect(await settle(ledger(), 'r1', 25, at)).toBe('OK')
+      for (let passed = 0; passed < 2 * 3_600_000; passed += 200_000) {
+        await current().advance(200_000)
+        expect(await settle(ledger(), 'r1', 25, at)).toBe('DUP')
+      }
+      expect(await settle(ledger(), 'r1', 26, at)).toBe('CONFLICT')
+      expect(await sums()).toEqual([75, 0])
+    })
+
     test('after its entry was removed is STALE and posts nothing', async () => {
       const at = await hold(ledger(), reservation('r1', 40))
       await settle(ledger(), 'r1', 25, at)

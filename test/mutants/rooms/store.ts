@@ -24,7 +24,14 @@ export const STORE: Mutant[] = [
     // Parallel requests spend the same money.
     ['hold: posted - held + allowed < amount', 'hold: posted + allowed < amount'],
     // A settle that is sent twice is charged twice.
-    ['    entomb(state, { id, sub, actual, entry })\n    return { reply: kind', '    return { reply: kind'],
+    [
+      '    entomb(state, { id, sub, actual, entry, reservedAt })\n    return { reply: kind',
+      '    return { reply: kind',
+    ],
+    // A settle that is repeated is charged twice if the clock was set back.
+    ['state.setBackMs = Math.max(state.setBackMs, closed.reservedAt - entryMs)', ''],
+    // The same, while the tombstone is gone and the hold still counts as young.
+    ['reservedAt > KEEP_MS - setBackMs', 'reservedAt > KEEP_MS'],
     // Holds of a dead proxy block the account until the next reap.
     ['expireDue(state, nowMs, EXPIRED_AT_ONCE)', ''],
     // The late settle charges again what the expiry charged.
@@ -63,6 +70,8 @@ export const STORE: Mutant[] = [
     ['compareEntries(trimmedTo, since) > 0', 'false'],
     // The entry of the same millisecond is missed.
     ['sinceMs - 1}', 'sinceMs}'],
+    // The entry that is older than its hold is missed.
+    ['command.reservedAt - setBackMs', 'command.reservedAt'],
   ),
 
   ...faults(
@@ -78,6 +87,8 @@ export const STORE: Mutant[] = [
     ["redis.call('DEL', bucket_key(passed))", ''],
     // The rest of many holds that ended together is never expired.
     ['if #due > max then next_end = due[max + 1].lease_end end', ''],
+    // A settle that is repeated is charged twice if the clock was set back.
+    ["if reserved_at > entry_ms then set('sb'", "if false then set('sb'"],
   ),
 
   ...faults(
@@ -85,6 +96,10 @@ export const STORE: Mutant[] = [
     REDIS_LEDGER,
     // Amounts of a million dollars lose their last digits.
     ["string.format('%.0f', n + 0)", 'tostring(n + 0)'],
+    // A correction of thousands of sub-accounts leaves entries without sums, and is never made.
+    ['math.min(from + 3999, #changes)', '#changes'],
+    // Of such a correction only the first sums are written.
+    ['for from = 1, #changes, 4000 do', 'for from = 1, math.min(#changes, 4000), 4000 do'],
   ),
 
   // Holds of proxies of the previous version stay for ever once only this one runs.
@@ -108,6 +123,9 @@ export const STORE: Mutant[] = [
   // A server without memory admits requests that it may not be able to account for.
   ...faults('store/lua/ledger/reserve.lua', REDIS_LEDGER, ['#!lua', '#!lua flags=allow-oom']),
 
+  // A settle that is repeated while its tombstone is gone is charged twice if the clock was set back.
+  ...faults('store/lua/ledger/settle.lua', REDIS_LEDGER, ['> KEEP_MS - set_back', '> KEEP_MS']),
+
   // A server without memory charges nothing for admitted requests.
   ...faults('store/lua/ledger/settle.lua', REDIS_LEDGER, ['#!lua flags=allow-oom', '#!lua']),
 
@@ -116,10 +134,6 @@ export const STORE: Mutant[] = [
 
   // An unissued epoch is accepted as a leader's.
   ...faults('store/lua/config/publish.lua', 'test/conformance/store/redis.test.ts', [
-    // A correction of thousands of sub-accounts leaves entries without sums, and is never made.
-    ['math.min(from + 3999, #changes)', '#changes'],
-    // Of such a correction only the first sums are written.
-    ['for from = 1, #changes, 4000 do', 'for from = 1, math.min(#changes, 4000), 4000 do'],
     'if tonumber(epoch) ~= tonumber(',
     'if tonumber(epoch) < tonumber(',
   ]),
