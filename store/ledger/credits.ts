@@ -1,5 +1,6 @@
 /** The leader's commands on the state of one account: credits and corrections, each once per id, fenced by its term. */
 import type { Adjust, AdjustReply, Topup, TopupReply } from './contract.ts'
+import { compareEntries } from './entry-log.ts'
 import type { AccountState } from './state.ts'
 import { append, integer, natural } from './transition.ts'
 
@@ -22,6 +23,7 @@ export function topup(state: AccountState, command: Topup, nowMs: number): Topup
 export function adjust(state: AccountState, command: Adjust, nowMs: number): AdjustReply {
   const { id, epoch, reason, text = '', ifEntries, restoredTo } = command
   const changes = checkChanges(command.changes)
+  if (restoredTo !== undefined) compareEntries(restoredTo, restoredTo)
   if (isFenced(state, epoch)) return 'FENCED'
   const known = state.credits.get(`adjust:${id}`)
   if (known !== undefined) return 'DUP'

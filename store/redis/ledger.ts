@@ -61,6 +61,7 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
       return topupReply.parse(await onCredits('topup', account, args))
     },
     async adjust({ account, epoch, id, changes, ifEntries, restoredTo = '', ...words }) {
+      if (restoredTo !== '') compareEntries(restoredTo, restoredTo)
       const args: Args = [
         natural('epoch', epoch),
         id,

@@ -340,6 +340,13 @@ export function ledgerCases(current: Current): void {
       })
     })
 
+    test('with a last entry that is no entry id changes nothing', async () => {
+      await fund(ledger(), ACCOUNT, 100)
+      const command = { ...correction, changes: [{ credited: 5, spent: 0 }] }
+      await expect(ledger().adjust({ ...command, restoredTo: 'yesterday' })).rejects.toThrow(RangeError)
+      expect(await ledger().balance(ACCOUNT)).toMatchObject({ posted: 100, entries: 1 })
+    })
+
     test('is not made if the account has changed since it was read', async () => {
       await fund(ledger(), ACCOUNT, 100)
       const command = { ...correction, changes: [{ credited: 0, spent: 5 }] }

@@ -59,6 +59,8 @@ export const STORE: Mutant[] = [
     ["return natural('epoch', epoch) < state.epoch", "return natural('epoch', epoch) < 0"],
     // A correction that was computed from an older state is made.
     ['if (ifEntries !== undefined &&', 'if (false &&'],
+    // Any text is kept as the last entry of a restore.
+    ['if (restoredTo !== undefined) compareEntries(restoredTo, restoredTo)', ''],
   ),
 
   ...faults(
