@@ -74,24 +74,24 @@ describe('a round', () => {
     expect(reaped).toEqual([])
   })
 
-  it('removes entries that are older than an hour, every five minutes while the account is in use', async () => {
+  it('removes entries that are older than two hours, every five minutes while the account is in use', async () => {
     const trim = vi.fn(ledger.trim)
     const sweep = new Sweep({ ...ledger, trim })
     const entries = async () => (await ledger.entries('a', undefined, 1_000)).length
-    for (let minute = 0; minute < 60; minute++) {
+    for (let minute = 0; minute < 120; minute++) {
       await use('a')
       await pass(60_000)
       await sweep.round()
     }
-    expect(trim.mock.calls.length).toBe(12)
-    expect(await entries()).toBe(60)
+    expect(trim.mock.calls.length).toBe(24)
+    expect(await entries()).toBe(120)
     for (let minute = 0; minute < 10; minute++) {
       await use('a')
       await pass(60_000)
       await sweep.round()
     }
-    expect(await entries()).toBeLessThanOrEqual(66)
-    expect(await entries()).toBeGreaterThanOrEqual(60)
+    expect(await entries()).toBeLessThanOrEqual(126)
+    expect(await entries()).toBeGreaterThanOrEqual(120)
   })
 
   it('finds more accounts than one page has', async () => {
@@ -140,7 +140,7 @@ describe('a walk', () => {
     const signal = new AbortController().signal
     await sweep.walk(500, signal)
     expect(await ledger.entries('a', undefined, 10)).toHaveLength(3)
-    await pass(3_600_001)
+    await pass(7_200_001)
     await sweep.walk(500, signal)
     expect(await ledger.entries('a', undefined, 10)).toEqual([])
     expect(await ledger.balance('a')).toMatchObject({ entries: 3, journaled: undefined })

@@ -16,8 +16,8 @@ const AT_ONCE = 16
 const BATCH = 1_000
 /** Accounts of one page of a walk over all. */
 const WALK_PAGE = 500
-/** How long entries are kept: longer than a settle may be repeated without its hold. */
-const ENTRIES_KEPT_MS = 3_600_000
+/** How long entries are kept: longer than an outage after which a settle is repeated without its hold. */
+const ENTRIES_KEPT_MS = 7_200_000
 /** Between two removals of old entries of an account in use. */
 const TRIM_MS = 300_000
 

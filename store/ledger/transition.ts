@@ -22,6 +22,9 @@ import { KEEP_MS } from './tombstones.ts'
 /** How long an expired hold waits for its settle: longer than any outage that a proxy survives. */
 export const EXPIRED_KEEP_MS = 24 * 3_600_000
 
+/** A clock that was set back by more is not allowed for. */
+const MOST_SET_BACK_MS = 3_600_000
+
 /** How many due holds a reserve expires, at most. */
 export const EXPIRED_AT_ONCE = 20
 
@@ -253,8 +256,8 @@ function entomb(
   closed: { id: string; sub: string | undefined; actual: Nanos; entry: string; reservedAt: number },
 ): void {
   const entryMs = timeOf(closed.entry)
-  // Without this, the entry would be searched for where only later ones are.
-  state.setBackMs = Math.max(state.setBackMs, closed.reservedAt - entryMs)
+  // Without this, the entry would be searched for where only later ones are. Bounded, because a caller may be wrong by hours.
+  state.setBackMs = Math.max(state.setBackMs, Math.min(closed.reservedAt - entryMs, MOST_SET_BACK_MS))
   state.tombstones.add(closed.id, costText(closed.actual, closed.sub), entryMs)
 }
 

@@ -8,6 +8,7 @@
 
 local RSV, LED, GC = KEYS[2], KEYS[6], KEYS[7]
 local KEEP_MS, RECENT_MS, EXPIRED_KEEP_MS, EXPIRED_AT_ONCE = 900000, 60000, 86400000, 20
+local MOST_SET_BACK_MS = 3600000
 
 local function countable_in_both(sum, sub, by)
   local part = countable(sum, '', by)
@@ -112,8 +113,8 @@ end
 -- Remembers a settled id, from the time of its entry on.
 local function entomb(id, sub, actual, entry, reserved_at)
   local entry_ms = tonumber(string.match(entry, '^%d+'))
-  -- Without this, the entry would be searched for where only later ones are.
-  if reserved_at > entry_ms then set('sb', math.max(number('sb'), reserved_at - entry_ms)) end
+  -- Without this, the entry would be searched for where only later ones are. Bounded, because a caller may be wrong by hours.
+  if reserved_at > entry_ms then set('sb', math.max(number('sb'), math.min(reserved_at - entry_ms, MOST_SET_BACK_MS))) end
   local bucket, newest = bucket_at(entry_ms), number('tb')
   local key = bucket_key(bucket)
   if bucket ~= newest then

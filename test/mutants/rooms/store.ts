@@ -29,7 +29,10 @@ export const STORE: Mutant[] = [
       '    return { reply: kind',
     ],
     // A settle that is repeated is charged twice if the clock was set back.
-    ['state.setBackMs = Math.max(state.setBackMs, closed.reservedAt - entryMs)', ''],
+    [
+      'state.setBackMs = Math.max(state.setBackMs, Math.min(closed.reservedAt - entryMs, MOST_SET_BACK_MS))',
+      '',
+    ],
     // The same, while the tombstone is gone and the hold still counts as young.
     ['reservedAt > KEEP_MS - setBackMs', 'reservedAt > KEEP_MS'],
     // Holds of a dead proxy block the account until the next reap.
