@@ -50,7 +50,9 @@ const id = fc.constantFrom('r1', 'r2', 'r3', 'r4', 'r5', 'r6')
 const amount = fc.integer({ min: 0, max: 60 })
 const enforced = fc.integer({ min: 0, max: 9 }).map((n) => n > 0)
 const back = fc.nat(5)
-const epoch = fc.integer({ min: 0, max: 9 }).map((n) => (n > 0 ? 4 : 3))
+const epoch = fc.constantFrom(3, 4, 4, 4, 4)
+/** A leader that lost a reply sends its command again. */
+const timesSent = fc.constantFrom(1, 1, 2)
 
 const topup: fc.Arbitrary<Step> = fc
   .record({
@@ -59,7 +61,7 @@ const topup: fc.Arbitrary<Step> = fc
     sub,
     id: fc.constantFrom('c1', 'c2', 'c3', 'c4'),
     amount: fc.oneof(
-      { weight: 5, arbitrary: fc.integer({ min: -40, max: 150 }) },
+      { weight: 3, arbitrary: fc.integer({ min: -40, max: 150 }) },
       { weight: 1, arbitrary: fc.constant(NEARLY_ALL) },
     ),
   })
@@ -69,19 +71,22 @@ const adjust: fc.Arbitrary<Step> = fc
   .record({
     account,
     epoch,
-    id: fc.constantFrom('a1', 'a2'),
+    id: fc.constantFrom('a1', 'a2', 'a3', 'a4'),
     reason: fc.constant('operator' as const),
     changes: fc.uniqueArray(
       fc.record({
         sub,
-        credited: fc.oneof(fc.integer({ min: -20, max: 20 }), fc.constant(NEARLY_ALL)),
+        credited: fc.oneof(
+          { weight: 4, arbitrary: fc.integer({ min: -20, max: 20 }) },
+          { weight: 1, arbitrary: fc.constant(NEARLY_ALL) },
+        ),
         spent: fc.integer({ min: -20, max: 20 }),
       }),
       { minLength: 1, maxLength: 2, selector: ({ sub }) => sub },
     ),
-    ifEntries: fc.option(fc.nat(12), { nil: undefined }),
+    ifEntries: fc.option(fc.nat(12), { nil: undefined, freq: 2 }),
   })
-  .map((command) => () => [{ type: 'adjust', command }])
+  .chain((command) => timesSent.map((times) => () => Array(times).fill({ type: 'adjust', command })))
 
 const open: fc.Arbitrary<Step> = fc
   .record({
