@@ -316,6 +316,8 @@ export interface UpstreamFailure {
   channelNotAtFault?: true
   /** The upstream does not know the response to continue. */
   stateRefused?: true
+  /** The upstream had the whole request and did not refuse it: it may have worked, and bill for it. */
+  mayHaveWorked?: true
   /** For the request log alone: the failure, in words of the gateway (`connect_timeout`, `cut_stream`, …). */
   detail: string
 }

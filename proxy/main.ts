@@ -7,7 +7,7 @@ import type { AdminPage } from '../admin/server.ts'
 import { AddressSet } from '../contract/address.ts'
 import type { Environment } from '../contract/env.ts'
 import type { Store } from '../store/contract.ts'
-import { EstimateFactors } from './ledger/estimate.ts'
+import { LearnedOutputs } from './ledger/learned.ts'
 import { openConversations } from './open/conversations.ts'
 import { openEdge, type ProxyStatus } from './open/edge.ts'
 import { openStoreSide } from './open/store-side.ts'
@@ -64,7 +64,7 @@ export async function startProxy({
   const requestLog = new RequestLog(store.state, writeRequestLog, env.SLUICE_LOG_UPSTREAM_BODIES, () =>
     metrics.droppedLines.inc(),
   )
-  const channels = openUpstreams(env, limits)
+  const channels = openUpstreams(env, limits, metrics)
   const storeSide = openStoreSide({
     store,
     env,
@@ -88,7 +88,7 @@ export async function startProxy({
     ports: {
       admission: { follower, revocation, trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES) },
       conversations: kept.conversations,
-      billing: { holds, factors: new EstimateFactors(), metrics },
+      billing: { holds, learned: new LearnedOutputs(), metrics },
       upstreams,
       journal: new Journal(requestLog, metrics),
     },

@@ -21,6 +21,9 @@ export type ChannelType = (typeof CHANNEL_TYPES)[number]
 /** What clients see when an upstream refuses a request. */
 export const ERROR_MESSAGES = ['Sanitized', 'Generic'] as const
 
+/** What happens to a call whose client has left before the end of its answer. */
+export const ON_DISCONNECT = ['Abort', 'Drain'] as const
+
 /** Headers that the gateway or the transport writes itself. */
 const OWN_HEADERS = [
   'host',
@@ -95,9 +98,22 @@ const spec = z.strictObject({
         .optional()
         .meta({ description: 'Time between two parts of the answer; default 120s.' }),
       total: duration().optional().meta({ description: 'Time for the whole answer; default 600s.' }),
+      drain: duration().optional().meta({
+        description: 'With onDisconnect Drain: time to read on after the client has left; default 30s.',
+      }),
     })
     .optional()
     .meta({ description: 'How long to wait for the upstream.' }),
+  onDisconnect: z
+    .enum(ON_DISCONNECT)
+    .optional()
+    .meta({
+      description:
+        'What happens to a call whose client leaves before the end of the answer. Abort: the call is ended, and what the ' +
+        'upstream made is charged by an estimate. Drain: the upstream is read on without the client, up to ' +
+        'timeouts.drain, so that the charge is exact. Once an answer has ended, its usage is waited for up to 2 s in ' +
+        'either case. Default Abort.',
+    }),
   maxConcurrentRequests: z.int().min(1).max(1_000_000).optional().meta({
     description:
       'Maximum number of requests in flight to this channel from one proxy; a full channel is skipped.',

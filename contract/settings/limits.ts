@@ -77,6 +77,9 @@ export const limitSettings = {
   SLUICE_MAX_IN_FLIGHT_PER_CLIENT: bound().describe(
     'Maximum number of requests in flight from one client address; 0 for no limit. Beyond it, new ones are answered 429.',
   ),
+  SLUICE_MAX_DRAINS: count(500).describe(
+    'Number of calls to upstreams that go on after their client has left, to learn what they cost. Beyond it, the call is ended and an estimate is charged.',
+  ),
   SLUICE_MAX_LOOP_DELAY: time('500ms').describe(
     'Event loop delay (99th percentile over two seconds) beyond which new requests are answered 503.',
   ),

@@ -3,7 +3,7 @@
  * finds an unknown version or a record that does not parse keeps its last good one.
  */
 import { z } from 'zod'
-import { CHANNEL_TYPES, ERROR_MESSAGES } from '../api/channel.ts'
+import { CHANNEL_TYPES, ERROR_MESSAGES, ON_DISCONNECT } from '../api/channel.ts'
 import { FAILURE_CLASSES } from '../failures.ts'
 import { features, PROFILES } from '../profiles.ts'
 
@@ -34,7 +34,11 @@ const channelRecord = z.object({
     firstByte: milliseconds,
     idle: milliseconds,
     total: milliseconds,
+    /** Absent in tables of older controllers. */
+    drain: milliseconds.optional(),
   }),
+  /** What becomes of a call whose client has left; absent: Abort. */
+  onDisconnect: z.enum(ON_DISCONNECT).optional(),
   maxConcurrentRequests: z.int().optional(),
   /** Generic: clients never see messages of the upstream. */
   errorMessages: z.enum(ERROR_MESSAGES).optional(),

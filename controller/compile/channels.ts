@@ -73,7 +73,7 @@ function compileChannel(
   secrets: ReadonlyMap<string, SecretData>,
 ): { record?: ChannelRecord; status: ObjectStatus } {
   const { metadata, spec } = resource
-  const { maxConcurrentRequests, errorMessages } = spec
+  const { maxConcurrentRequests, errorMessages, onDisconnect } = spec
   const findings = noFindings()
   const baseURL = normaliseBaseURL(spec)
   if (baseURL === undefined)
@@ -110,8 +110,9 @@ function compileChannel(
       firstByte: parseDuration(spec.timeouts?.firstByte ?? '300s'),
       idle: parseDuration(spec.timeouts?.idle ?? '120s'),
       total: parseDuration(spec.timeouts?.total ?? '600s'),
+      drain: parseDuration(spec.timeouts?.drain ?? '30s'),
     },
-    ...present({ maxConcurrentRequests, errorMessages, tls }),
+    ...present({ onDisconnect, maxConcurrentRequests, errorMessages, tls }),
     ejection: {
       consecutiveFailures: spec.ejection?.consecutiveFailures ?? 5,
       intervalMs: parseDuration(spec.ejection?.interval ?? '30s'),

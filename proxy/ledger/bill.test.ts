@@ -12,7 +12,8 @@ function served(changes: Partial<Served> = {}): Served {
     usage: undefined,
     delivered: { deltas: 0, bytes: 0 },
     prompt: { textBytes: 4_000, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 },
-    factor: 1,
+    ended: false,
+    learned: { ratio: 1, hidden: 0, thinkingMs: 0 },
     requestedTier: undefined,
     servedTier: undefined,
     bounds: { contextLength: undefined, outputLimit: undefined },
@@ -23,8 +24,15 @@ function served(changes: Partial<Served> = {}): Served {
 describe('the bill', () => {
   test('charges the usage that the upstream reports, each kind at its price', () => {
     const usage = { ...zeroUsage(), input: 1_000, cachedInput: 2_000, output: 300, reasoning: 200 }
-    const bill = billOf(PRICE, served({ usage, delivered: { deltas: 999, bytes: 9_999 }, factor: 2 }))
-    expect(bill).toEqual({ actual: parseDollars('0.007'), usage, reason: 'usage', clamped: false })
+    const bill = billOf(
+      PRICE,
+      served({
+        usage,
+        delivered: { deltas: 999, bytes: 9_999 },
+        learned: { ratio: 2, hidden: 9, thinkingMs: 9 },
+      }),
+    )
+    expect(bill).toEqual({ actual: parseDollars('0.007'), usage, reason: 'usage', tier: '', clamped: false })
   })
 
   test('charges what is possible when the upstream claims more, and says so', () => {
@@ -35,6 +43,7 @@ describe('the bill', () => {
       actual: parseDollars('0.00364'),
       usage: { ...usage, output: 64 },
       reason: 'usage',
+      tier: '',
       clamped: true,
     })
   })
@@ -45,17 +54,19 @@ describe('the bill', () => {
       actual: parseDollars('0.001'),
       usage: zeroUsage(),
       reason: 'usage',
+      tier: '',
       clamped: false,
     })
     const free = billOf(testPrice({ input: '2', output: '10' }), served({ usage: zeroUsage() }))
     expect(free.actual).toBe(0)
   })
 
-  test('for a cut stream charges the prompt and the delivered output, corrected by the factor', () => {
-    const bill = billOf(PRICE, served({ delivered: { deltas: 10, bytes: 402 }, factor: 1.5 }))
-    // 1,000 prompt tokens; 101 tokens of output, times 1.5 and rounded up.
-    expect(bill.usage).toEqual({ ...zeroUsage(), input: 1_000, output: 152 })
-    expect([bill.actual, bill.reason]).toEqual([parseDollars('0.00452'), 'estimate'])
+  test('for a cut stream charges the prompt and the delivered output, corrected by what was learned', () => {
+    const learned = { ratio: 1.5, hidden: 1_000, thinkingMs: 9 }
+    const bill = billOf(PRICE, served({ delivered: { deltas: 10, bytes: 402 }, learned }))
+    // 1,000 prompt tokens; 101 tokens of output times 1.5, and 1,000 of hidden reasoning, rounded up.
+    expect(bill.usage).toEqual({ ...zeroUsage(), input: 1_000, output: 1_152 })
+    expect([bill.actual, bill.reason]).toEqual([parseDollars('0.01452'), 'estimate'])
   })
 
   test('charges unreported images at the price of each and as tokens', () => {
@@ -66,6 +77,7 @@ describe('the bill', () => {
       actual: parseDollars('0.12296'),
       usage: { ...zeroUsage(), input: 1_000, output: 4_096, images: 2 },
       reason: 'estimate',
+      tier: '',
       clamped: false,
     })
   })
@@ -75,13 +87,25 @@ describe('the bill', () => {
   })
 
   test('charges the prompt alone if nothing was delivered', () => {
-    const bill = billOf(PRICE, served({ factor: 2 }))
+    const bill = billOf(PRICE, served({ learned: { ratio: 2, hidden: 500, thinkingMs: 9 } }))
     expect(bill).toEqual({
       actual: parseDollars('0.003'),
       usage: { ...zeroUsage(), input: 1_000 },
       reason: 'input_only',
+      tier: '',
       clamped: false,
     })
+  })
+
+  test('charges the learned reasoning of an answer that ended without a visible word', () => {
+    const bill = billOf(PRICE, served({ ended: true, learned: { ratio: 2, hidden: 500, thinkingMs: 9 } }))
+    expect([bill.usage.output, bill.reason]).toEqual([500, 'estimate'])
+  })
+
+  test('charges part of the learned reasoning when a stream is left before its first word', () => {
+    const learned = { ratio: 2, hidden: 500, thinkingMs: 1_000 }
+    const bill = billOf(PRICE, served({ thinkingMs: 200, learned }))
+    expect([bill.usage.output, bill.reason]).toEqual([100, 'estimate'])
   })
 
   test('without a price charges nothing and still reports the usage', () => {
@@ -90,9 +114,10 @@ describe('the bill', () => {
       actual: 0,
       usage,
       reason: 'usage',
+      tier: '',
       clamped: false,
     })
-    expect(billOf(undefined, served())).toMatchObject({ actual: 0, reason: 'input_only', clamped: false })
+    expect(billOf(undefined, served())).toMatchObject({ actual: 0, reason: 'input_only' })
   })
 })
 
@@ -120,6 +145,19 @@ describe('tiers', () => {
     expect(billOf(price, served({ usage, requestedTier, servedTier })).actual).toBe(parseDollars(dollars))
   })
 
+  test.each([
+    ['flex', 'flex', 'flex'],
+    ['flex', undefined, ''],
+    ['priority', undefined, 'priority'],
+    ['priority', 'default', 'default'],
+    ['fast', 'priority', 'fast'],
+  ])(
+    'the bill names the tier that was charged: %s requested, %s served',
+    (requestedTier, servedTier, tier) => {
+      expect(billOf(price, served({ usage, requestedTier, servedTier })).tier).toBe(tier)
+    },
+  )
+
   test('priority, reported as fast, where only priority has a price', () => {
     const onlyPriority = { ...price, multipliers: { priority: 2_000_000_000 } }
     const bill = billOf(onlyPriority, served({ usage, requestedTier: 'priority', servedTier: 'fast' }))
@@ -136,18 +174,22 @@ test('is an integer and never negative', () => {
     tools: fc.nat(99),
   })
   const delivered = fc.record({ deltas: fc.nat(100_000), bytes: fc.nat(1_000_000) })
-  const factor = fc.double({ min: 0.5, max: 2, noNaN: true })
+  const learned = fc.record({
+    ratio: fc.double({ min: 0.1, max: 1_000, noNaN: true }),
+    hidden: fc.double({ min: 0, max: 1_000_000, noNaN: true }),
+    thinkingMs: fc.nat(100_000),
+  })
   const tier = fc.option(fc.string(), { nil: undefined })
   fc.assert(
     fc.property(
       anyPrice,
       size,
       delivered,
-      factor,
+      learned,
       tier,
       tier,
       (price, prompt, out, by, requestedTier, servedTier) => {
-        const bill = billOf(price, served({ prompt, delivered: out, factor: by, requestedTier, servedTier }))
+        const bill = billOf(price, served({ prompt, delivered: out, learned: by, requestedTier, servedTier }))
         expect(Number.isSafeInteger(bill.actual) && bill.actual >= 0).toBe(true)
         expect(Number.isInteger(bill.usage.output)).toBe(true)
       },

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cost, parseDollars } from '../../contract/money.ts'
-import { EstimateFactors, holdAmount, inputEstimate, inputUpperBound, outputEstimate } from './estimate.ts'
+import { holdAmount, inputEstimate, inputUpperBound, outputEstimate } from './estimate.ts'
 import { anyPrice, testPrice } from './testing.ts'
 
 const TEXT = { textBytes: 0, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 }
@@ -117,45 +117,4 @@ describe('hold', () => {
       )
     },
   )
-})
-
-describe('factors', () => {
-  test('an unknown model has 1', () => {
-    expect(new EstimateFactors().of('m')).toBe(1)
-  })
-
-  test('each finished stream moves its model’s factor a tenth of the way', () => {
-    const factors = new EstimateFactors()
-    factors.learn('m', 100, 150)
-    expect(factors.of('m')).toBeCloseTo(1.05)
-    factors.learn('m', 100, 150)
-    expect(factors.of('m')).toBeCloseTo(1.095)
-    expect(factors.of('other')).toBe(1)
-  })
-
-  test('converge, and stay between a half and two', () => {
-    const learned = (estimated: number, actual: number) => {
-      const factors = new EstimateFactors()
-      for (let i = 0; i < 200; i++) factors.learn('m', estimated, actual)
-      return factors.of('m')
-    }
-    expect(learned(100, 130)).toBeCloseTo(1.3)
-    expect([learned(1, 1_000_000), learned(1_000_000, 1)]).toEqual([2, 0.5])
-  })
-
-  test('streams without output change nothing', () => {
-    const factors = new EstimateFactors()
-    factors.learn('m', 0, 100)
-    factors.learn('m', 100, 0)
-    expect(factors.of('m')).toBe(1)
-  })
-
-  test('cover a bounded number of models', () => {
-    const factors = new EstimateFactors()
-    for (let i = 0; i < 20_000; i++) factors.learn(`m${i}`, 1, 2)
-    expect(factors.of('m0')).toBeGreaterThan(1)
-    expect(factors.of('m19999')).toBe(1)
-    factors.learn('m0', 1, 2)
-    expect(factors.of('m0')).toBeCloseTo(1.19)
-  })
 })

@@ -66,24 +66,3 @@ export function holdAmount(price: Price, { inputTokens, outputTokens, tier, imag
   const normal = cost(highest, usage)
   return tier === undefined ? normal : Math.max(normal, cost(highest, usage, tier))
 }
-
-/** Learns for each model by how much estimates of finished streams were off, to correct later ones. */
-export class EstimateFactors {
-  readonly #factors = new Map<string, number>()
-
-  /** Weight of the newest observation. */
-  static readonly #ALPHA = 0.1
-  static readonly #MAX_MODELS = 10_000
-
-  learn(model: string, estimated: number, actual: number): void {
-    if (estimated <= 0 || actual <= 0) return
-    if (!this.#factors.has(model) && this.#factors.size >= EstimateFactors.#MAX_MODELS) return
-    const next = this.of(model) * (1 - EstimateFactors.#ALPHA) + (actual / estimated) * EstimateFactors.#ALPHA
-    this.#factors.set(model, Math.min(2, Math.max(0.5, next)))
-  }
-
-  /** Between 0.5 and 2; 1 for an unknown model. */
-  of(model: string): number {
-    return this.#factors.get(model) ?? 1
-  }
-}

@@ -131,7 +131,10 @@ export function openEdge(options: EdgeOptions) {
         unused,
         sockets,
         graceMs,
-        breakOff: () => shutdown.begin(),
+        breakOff: () => {
+          shutdown.begin()
+          ports.upstreams.drains.stop()
+        },
         inFlight: () => overload.inFlight,
       })
     },

@@ -62,7 +62,7 @@ export async function startRelay({ settings, policy, findKey }: TestRelayOptions
   const shutdown = new Shutdown()
   const journal = new Journal(
     { write: (line) => void lines.push(line), errorAnswer: () => ({}) },
-    { finished: (fact) => void facts.push(fact), attempt: () => undefined },
+    { finished: (fact) => void facts.push(fact), attempt: () => undefined, unpaid: () => undefined },
   )
   const ports = {
     admission: {

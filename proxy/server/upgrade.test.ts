@@ -48,7 +48,7 @@ async function apiServer({ maxInFlight = 10, stored = true } = {}) {
   const revocation = new Revocation(async () => undefined)
   const journal = new Journal(
     { write: (line) => void lines.push(line), errorAnswer: () => ({}) },
-    { finished: () => undefined, attempt: () => undefined },
+    { finished: () => undefined, attempt: () => undefined, unpaid: () => undefined },
   )
   const ports = {
     admission: { follower, trustedProxies: new AddressSet([]), revocation },

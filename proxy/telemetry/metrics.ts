@@ -36,6 +36,7 @@ export interface ProxyGauges {
   inFlight(): number
   sockets(): number
   relayed(): number
+  draining(): number
   /** Bytes that bodies take, by the requests that they belong to. */
   bodyMemory(): Record<'requests' | 'relay', number>
   holds(): number
@@ -86,6 +87,11 @@ export class ProxyMetrics {
     'channel',
     'class',
   )
+  readonly #unpaid = this.#counter(
+    'sluice_upstream_attempts_unpaid_total',
+    'Attempts that failed after the upstream had the whole request and had not refused it: it may bill for them, and nobody is charged.',
+    'channel',
+  )
   readonly ledgerFailures = this.#counter(
     'sluice_ledger_failures_total',
     'Ledger operations that failed or timed out in the store.',
@@ -105,6 +111,11 @@ export class ProxyMetrics {
     'Answers whose upstream claimed more tokens than the context window or four times the output limit; charged by these bounds.',
     'model',
     'channel',
+  )
+  readonly drained = this.#counter(
+    'sluice_drains_total',
+    'Calls whose client left and whose upstream was read on for its usage; result: finished, timed_out, or refused because too many drained.',
+    'result',
   )
   readonly heldAgain = this.#counter(
     'sluice_holds_restored_total',
@@ -136,6 +147,7 @@ export class ProxyMetrics {
     this.#gauge('sluice_requests_in_flight', 'Requests being served.', gauges.inFlight)
     this.#gauge('sluice_sockets', 'WebSockets of clients that are open.', gauges.sockets)
     this.#gauge('sluice_relayed_in_flight', 'Relayed requests in flight.', gauges.relayed)
+    this.#gauge('sluice_calls_draining', 'Calls that go on after their client has left.', gauges.draining)
 
     this.#gauge('sluice_holds', 'Holds that are not settled yet.', gauges.holds)
     this.#gauge('sluice_settle_queue', 'Settles that wait for the store.', gauges.unsettled)
@@ -193,6 +205,10 @@ export class ProxyMetrics {
 
   attempt(channel: string, outcome: string): void {
     this.#attempts.inc({ channel, class: outcome })
+  }
+
+  unpaid(channel: string): void {
+    this.#unpaid.inc({ channel })
   }
 
   usageClamped(model: string, channel: string): void {

@@ -7,6 +7,7 @@ export function testMetrics(changes: Partial<ProxyGauges> = {}): ProxyMetrics {
     inFlight: () => 0,
     sockets: () => 0,
     relayed: () => 0,
+    draining: () => 0,
     bodyMemory: () => ({ requests: 0, relay: 0 }),
     holds: () => 0,
     unsettled: () => 0,

@@ -42,7 +42,7 @@ export async function deliver(
   } catch (error) {
     if (error instanceof AbandonedAttempt && error.working) {
       ctx.record.outcome = 'client_gone'
-      return { target: error.target, usage: undefined, tier: undefined, delivered: NOTHING }
+      return { target: error.target, usage: undefined, tier: undefined, delivered: NOTHING, ended: false }
     }
     if (error instanceof GatewayError && client?.opened) {
       client.end(api.errorEvent(error, ctx.id))
@@ -72,7 +72,7 @@ export async function deliver(
 }
 
 async function whole(
-  { record }: RequestContext,
+  { record, cancel }: RequestContext,
   job: DeliverJob,
   { target, answer }: Answered,
   { to, client }: { to: ClientSide; client: ClientStream | undefined },
@@ -83,8 +83,8 @@ async function whole(
   if (job.watch.due) await job.watch.keep(answer.usage)
   if (client === undefined) to.whole(body)
   else client.end(body)
-  record.outcome = 'finished'
-  return { target, usage, tier, delivered }
+  record.outcome = cancel.aborted ? 'client_gone' : 'finished'
+  return { target, usage, tier, delivered, ended: true }
 }
 
 async function streamed(
@@ -96,9 +96,10 @@ async function streamed(
   if (client === undefined) throw new Error('a stream was committed for a request without a stream')
   const { target, place } = committed
   const { watch, bill } = job
-  const { failure, outcome, error, usage, tier, delivered } = await streamAnswer(committed.stream, client, {
+  const { failure, outcome, error, ...made } = await streamAnswer(committed.stream, client, {
     requestId: ctx.id,
     cancel: ctx.cancel,
+    call: committed.call,
     watch,
     meterFor: (exhausted) => bill?.meter(target.key, exhausted),
     callerError: (broken) => callerError(broken, target, job.request.head.model),
@@ -111,5 +112,5 @@ async function streamed(
   if (outcome === 'finished') health.succeeded(place)
   ctx.record.outcome = outcome
   ctx.error = error
-  return { target, usage, tier, delivered }
+  return { target, ...made }
 }

@@ -2,7 +2,9 @@
 
 import type { Delivered } from '../../../contract/sizes.ts'
 import type { Usage } from '../../../contract/usage.ts'
+import { present } from '../../../kit/present.ts'
 import { type ErrorCode, GatewayError, type UpstreamFailure } from '../../errors.ts'
+import type { UpstreamCall } from '../attempt/drain.ts'
 import type { UpstreamStream } from '../attempt/upstream-stream.ts'
 import type { StreamMeter } from '../billing/meter.ts'
 import type { ClientStream } from '../call.ts'
@@ -25,12 +27,18 @@ export interface StreamResult {
   error?: GatewayError
   usage: Usage | undefined
   tier: string | undefined
+  /** What the upstream made, the part included that a client which left did not get. */
   delivered: Delivered
+  /** The answer was made to its end. */
+  ended: boolean
+  /** From the call to the upstream to the first output, or to the end of a stream without output. */
+  thinkingMs: number
 }
 
 interface StreamJob {
   requestId: string
   cancel: AbortSignal
+  call: Pick<UpstreamCall, 'draining' | 'endSeen' | 'startedAt'>
   /** `exhausted` ends the stream when the funds are used up. */
   meterFor: (exhausted: () => void) => StreamMeter | undefined
   /** The error for a failure that is the fault of the client. */
@@ -49,30 +57,44 @@ const OUTCOMES: Partial<Record<ErrorCode, StreamResult['outcome']>> = {
 export function streamAnswer(
   upstream: UpstreamStream,
   client: ClientStream,
-  { requestId, cancel, meterFor, callerError, watch }: StreamJob,
+  { requestId, cancel, call, meterFor, callerError, watch }: StreamJob,
 ): Promise<StreamResult> {
   return new Promise((resolve) => {
     const { observer } = upstream
     let over = false
     /** Set while the answer is being kept: its end waits for that. */
     let keeping: Promise<void> | undefined
-    const finish = (result: Omit<StreamResult, 'usage' | 'tier' | 'delivered'>) => {
+    /** Set once the client has left: what it got of the answer. */
+    let left: StreamResult['outcome'] | undefined
+    let firstOutputAt: number | undefined
+    const finish = ({ outcome, failure, error }: Pick<StreamResult, 'outcome' | 'failure' | 'error'>) => {
       if (over) return
       over = true
       cancel.removeEventListener('abort', onCancel)
-      resolve({ ...result, usage: observer.usage, tier: observer.tier, delivered: observer.delivered })
+      const { usage, tier, delivered, finished: ended } = observer
+      const thinkingMs = (firstOutputAt ?? performance.now()) - call.startedAt
+      const made = { usage, tier, delivered, ended, thinkingMs }
+      // An upstream that fails when its client has left has failed nobody.
+      resolve(
+        left === undefined
+          ? { outcome, ...present({ failure, error }), ...made }
+          : { outcome: left, ...made },
+      )
     }
     const endWith = (error: GatewayError) => client.end(upstream.errorEvent(error, requestId))
 
     const onCancel = () => {
-      upstream.abort()
       if (cancel.reason instanceof GatewayError) {
+        upstream.abort()
         finish({ outcome: OUTCOMES[cancel.reason.code] ?? 'bad_upload', error: cancel.reason })
         endWith(cancel.reason)
         return
       }
       // A client that leaves after the last event has its whole answer.
-      finish({ outcome: observer.finished ? 'finished' : client.stalled ? 'client_stalled' : 'client_gone' })
+      left = observer.finished ? 'finished' : client.stalled ? 'client_stalled' : 'client_gone'
+      if (call.draining) return upstream.resume()
+      upstream.abort()
+      finish({ outcome: left })
     }
     const meter = meterFor(() => {
       if (over) return
@@ -82,24 +104,27 @@ export function streamAnswer(
       )
       finish({ outcome: 'balance_exhausted', error })
       upstream.abort()
-      endWith(error)
+      if (left === undefined) endWith(error)
     })
 
-    if (cancel.aborted) return onCancel()
-    cancel.addEventListener('abort', onCancel)
+    call.endSeen = () => observer.finished && !observer.done
+    if (cancel.aborted) onCancel()
+    else cancel.addEventListener('abort', onCancel)
+    if (over) return
     client.onDrain(() => upstream.resume())
     upstream.deliverTo({
       take(bytes) {
         if (over) return true
         watch.push(bytes)
+        if (observer.delivered.deltas > 0) firstOutputAt ??= performance.now()
         if (watch.due) keeping = watch.keep(observer.usage)
         if (keeping !== undefined) {
           keeping = keeping.then(() => {
-            if (!over) client.write(bytes)
+            if (!over && left === undefined) client.write(bytes)
           })
           return true
         }
-        const flowing = client.write(bytes)
+        const flowing = left !== undefined || client.write(bytes)
         meter?.progress(observer.delivered)
         return flowing
       },
@@ -110,15 +135,15 @@ export function streamAnswer(
         if (keeping !== undefined) await keeping
         if (over) return
         finish({ outcome: 'finished' })
-        client.end(last)
+        if (left === undefined) client.end(last)
       },
       broke(failure) {
         // The gateway itself broke a cancelled stream.
-        if (over || cancel.aborted) return
+        if (over || (cancel.aborted && left === undefined)) return
         const error =
           callerError(failure) ?? new GatewayError('upstream_error', 'The upstream ended its answer early.')
         finish({ outcome: 'upstream_failed', failure, error })
-        endWith(error)
+        if (left === undefined) endWith(error)
       },
     })
   })

@@ -9,11 +9,13 @@ import type { RetryBudget } from '../../upstream/retry-budget.ts'
 import type { Upload } from '../body/upload.ts'
 import type { Limits } from '../limits.ts'
 import type { PlannedTarget } from '../route.ts'
+import type { Drains } from './drain.ts'
 
 export interface Upstreams {
   dispatchers: Dispatchers
   health: ChannelHealth
   retryBudget: RetryBudget
+  drains: Drains
   limits: Pick<Limits, 'maxAnswerBytes' | 'maxEventBytes'>
 }
 

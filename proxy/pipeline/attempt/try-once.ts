@@ -13,6 +13,7 @@ import type { RequestContext } from '../request/context.ts'
 import type { PlannedTarget } from '../route.ts'
 import { adaptAfterRefusal } from './adapt-after-refusal.ts'
 import { callerError } from './caller-error.ts'
+import { UpstreamCall } from './drain.ts'
 import type { AttemptJob, Choice, Upstreams } from './job.ts'
 import { type Mask, maskOf } from './mask.ts'
 import { secretsOf } from './secrets.ts'
@@ -32,8 +33,13 @@ interface Attempt extends Choice {
   place: Place
 }
 
+/** An attempt with its call to the upstream. */
+interface Calling extends Attempt {
+  call: UpstreamCall
+}
+
 /** An answer without a failure so far; the receiver must call `release` when it is over. */
-export type Committed = Attempt & { release: () => void } & Success
+export type Committed = Calling & { release: () => void } & Success
 
 type Success = { kind: 'answer'; answer: Answer } | { kind: 'stream'; stream: UpstreamStream }
 
@@ -55,13 +61,17 @@ export async function tryOnce(
   job: AttemptJob,
   attempt: Attempt,
 ): Promise<Committed | UpstreamFailure> {
-  const { health } = upstreams
+  const { health, drains } = upstreams
   const { cancel } = ctx
   const { target, lane, place } = attempt
   const startedAt = performance.now()
   let status: number | undefined
   let sent = false
-  const release = () => health.release(place)
+  const calling = { ...attempt, call: new UpstreamCall(cancel, drains, target.channel) }
+  const release = () => {
+    calling.call.close()
+    health.release(place)
+  }
   const note = (outcome: string, extra: Partial<AttemptRecord> = {}) => {
     const ms = Math.round(performance.now() - startedAt)
     const path = mask(pathOf(target.channel, lane.path), [])
@@ -70,7 +80,7 @@ export async function tryOnce(
   let failure: UpstreamFailure
   let quote: Partial<AttemptRecord> = {}
   try {
-    const response = await dispatch(upstreams, ctx, job, attempt)
+    const response = await dispatch(upstreams, job, calling)
     status = response.status
     const result =
       response.status === 200
@@ -80,7 +90,7 @@ export async function tryOnce(
       // A stream has succeeded only when it is over: many break after a good beginning.
       if ('answer' in result) health.succeeded(place)
       note('ok')
-      return { ...result, ...attempt, release }
+      return { ...result, ...calling, release }
     }
     failure = result.failure
     quote = result.quote ?? {}
@@ -93,20 +103,24 @@ export async function tryOnce(
     sent = error.sent
   }
   const cancelled = cancel.aborted
+  const mayHaveWorked = status === undefined ? sent : status === 200
   const waited = job.upload?.waitsForClient === true && SLOW.includes(failure.detail)
   if (!cancelled && !waited && countsAgainstChannel(job, attempt, failure))
     health.failed(place, failure, target.channel.ejection)
   release()
   if (cancelled) {
     note('cancelled')
-    const working = status === undefined ? sent : status === 200
-    throw cancel.reason instanceof ClientGone ? new AbandonedAttempt(target, working) : cancel.reason
+    throw cancel.reason instanceof ClientGone ? new AbandonedAttempt(target, mayHaveWorked) : cancel.reason
   }
   if (waited) {
     note('cancelled')
     throw new GatewayError('request_timeout', 'The request was not sent in time.')
   }
   note(failure.class, { ...detailOf(failure), ...quote })
+  if (mayHaveWorked) {
+    failure = { ...failure, mayHaveWorked }
+    ctx.reports.metrics.unpaid(target.key)
+  }
   const forCaller = callerError(failure, target, job.request.head.model)
   return forCaller === undefined ? failure : { ...failure, forCaller }
 }
@@ -124,9 +138,8 @@ function countsAgainstChannel(
 
 function dispatch(
   { dispatchers }: Upstreams,
-  { cancel }: RequestContext,
   { request, upload, route }: AttemptJob,
-  { target: { channel, key }, lane }: Attempt,
+  { target: { channel, key }, lane, call }: Calling,
 ): Promise<UpstreamResponse> {
   const accept = request.head.stream ? 'text/event-stream' : 'application/json'
   const timeouts = {
@@ -137,7 +150,7 @@ function dispatch(
     dispatchers.get(key, channel),
     upstreamRequest(channel, upload === undefined ? lane : { ...lane, body: upload.open(lane.body) }, accept),
     timeouts,
-    cancel,
+    call.signal,
   )
 }
 

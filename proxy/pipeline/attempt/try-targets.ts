@@ -9,11 +9,12 @@ import type { Lane } from '../../dialects/core/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../../errors.ts'
 import { retryDelay } from '../../upstream/backoff.ts'
 import { choose } from '../../upstream/choose.ts'
+import { ClientGone } from '../request/client.ts'
 import type { RequestContext } from '../request/context.ts'
 import type { PlannedTarget } from '../route.ts'
 import { adaptAfterRefusal, type Changes } from './adapt-after-refusal.ts'
 import type { AttemptJob, Choice, Upstreams } from './job.ts'
-import { type Committed, tryOnce } from './try-once.ts'
+import { AbandonedAttempt, type Committed, tryOnce } from './try-once.ts'
 
 /**
  * After these the same credential, or the same model there, would be refused again: the rest of the attempts go to
@@ -35,6 +36,8 @@ interface Progress {
   /** The first reason why the request could not be converted for a target. */
   refusal?: GatewayError
   last?: UpstreamFailure
+  /** The last target that may have worked on the request before its attempt failed. */
+  worked?: PlannedTarget
   /** Failures after which the same channel may serve the request later. */
   passing: UpstreamFailure[]
   /** How later lanes differ. */
@@ -74,7 +77,7 @@ export async function tryTargets(
       const waitMs = before === 0 ? 0 : retryDelay(before, progress.last.retryAfterSeconds, Math.random())
       if (waitMs === undefined) break
       if (waitMs > 0) await delay(waitMs, undefined, { signal: cancel }).catch(() => undefined)
-      if (cancel.aborted) throw cancel.reason
+      if (cancel.aborted) throw leftWaiting(cancel.reason, progress)
     }
     tried.set(target, before + 1)
     count++
@@ -83,6 +86,7 @@ export async function tryTargets(
     const outcome = await ctx.stage('attempt', () => tryOnce(upstreams, ctx, job, { ...next, place }))
     if ('kind' in outcome) return outcome
     progress.last = outcome
+    if (outcome.mayHaveWorked) progress.worked = target
     if (job.upload?.touched) break
     // Each change is made once and costs no attempt: the channel did not fail.
     if (retryWithChanges(job, progress, next, outcome)) {
@@ -94,6 +98,11 @@ export async function tryTargets(
       break
   }
   throw clientError(job, progress)
+}
+
+/** A client that leaves while a retry waits pays for the prompt, if an upstream has worked on it. */
+function leftWaiting(reason: unknown, { worked }: Progress): unknown {
+  return reason instanceof ClientGone && worked !== undefined ? new AbandonedAttempt(worked, true) : reason
 }
 
 /** Excludes the targets that would fail in the same way again. */

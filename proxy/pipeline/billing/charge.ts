@@ -10,16 +10,15 @@ import { GatewayError } from '../../errors.ts'
 import { billOf } from '../../ledger/bill.ts'
 import {
   DEFAULT_OUTPUT_TOKENS,
-  type EstimateFactors,
   type HoldSize,
   holdAmount,
   imageTokens,
   inputEstimate,
   inputUpperBound,
-  outputEstimate,
 } from '../../ledger/estimate.ts'
 import type { Hold } from '../../ledger/hold.ts'
 import type { Holds } from '../../ledger/holds.ts'
+import type { LearnedOutputs } from '../../ledger/learned.ts'
 import type { ProxyMetrics } from '../../telemetry/metrics.ts'
 import type { StreamResult } from '../answer/stream-answer.ts'
 import type { AdmittedContext } from '../request/context.ts'
@@ -28,7 +27,8 @@ import { StreamMeter } from './meter.ts'
 
 export interface Billing {
   holds: Holds
-  factors: EstimateFactors
+  /** What earlier answers of each route teach about estimates. */
+  learned: LearnedOutputs
   metrics: Pick<ProxyMetrics, 'usageClamped'>
 }
 
@@ -41,7 +41,9 @@ export interface Order {
 }
 
 /** The known facts about the cost of an answer. */
-export interface Charged extends Pick<StreamResult, 'usage' | 'tier' | 'delivered'> {
+export interface Charged extends Pick<StreamResult, 'usage' | 'tier' | 'delivered' | 'ended'> {
+  /** How long a stream took to show output; see LearnedOutputs. */
+  thinkingMs?: number
   target: PlannedTarget
 }
 
@@ -73,12 +75,11 @@ export function refuseUnpricedTier({ account }: Caller, { route, request }: Orde
 
 /** Holds the most that the request may cost. Throws GatewayError insufficient_balance and store_unavailable. */
 export async function openBill(billing: Billing, ctx: AdmittedContext, order: Order): Promise<Bill> {
-  const { factors } = billing
+  const { learned } = billing
   const { record, caller } = ctx
   const { route, request } = order
   const { input: prompt, tier, maxOutputTokens, choices } = request.head
-  // Estimates are corrected for each route by itself.
-  const learned = `${caller.key.namespace}/${route.name}`
+  const routeKey = `${caller.key.namespace}/${route.name}`
   const about: EntryNote = {
     reason: 'checkpoint',
     model: route.name,
@@ -103,7 +104,7 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
         price,
         tier,
         prompt,
-        factor: factors.of(learned),
+        learned: learned.of(routeKey),
         capped,
         note,
         exhausted,
@@ -114,11 +115,19 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
         await hold?.settle(0, { ...about, reason: 'unserved' })
         return
       }
-      const { actual, usage, reason, clamped } = billOf(route.price, {
+      const {
+        actual,
+        usage,
+        reason,
+        tier: chargedTier,
+        clamped,
+      } = billOf(route.price, {
         usage: charged.usage,
         delivered: charged.delivered,
         prompt,
-        factor: factors.of(learned),
+        ended: charged.ended,
+        thinkingMs: charged.thinkingMs,
+        learned: learned.of(routeKey),
         requestedTier: tier,
         servedTier: charged.tier,
         bounds: {
@@ -129,7 +138,7 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
       const flags = clamped ? ['usage_clamped'] : []
       if (clamped) billing.metrics.usageClamped(route.name, charged.target.key)
       if (reason === 'usage' && !clamped)
-        factors.learn(learned, outputEstimate(charged.delivered), usage.output)
+        learned.learn(routeKey, charged.delivered, usage, charged.thinkingMs)
       record.usage = usage
       record.reason = reason
       if (flags.length > 0) record.flags = flags
@@ -137,7 +146,8 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
       record.settled = actual
       record.hold = hold.amount
       const channel = charged.target.key
-      await hold.settle(actual, { ...about, reason, channel, tokens: withoutZeros(usage), flags })
+      const tokens = withoutZeros(usage)
+      await hold.settle(actual, { ...about, reason, channel, tier: chargedTier, tokens, flags })
     },
   }
 }

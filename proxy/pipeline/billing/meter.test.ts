@@ -17,7 +17,7 @@ const QUANTUM = 2_048
 /** The most output tokens between two checks. */
 const STEP = 32
 
-interface Setup extends Partial<Pick<MeterOptions, 'tier' | 'prompt' | 'factor' | 'capped'>> {
+interface Setup extends Partial<Pick<MeterOptions, 'tier' | 'prompt' | 'learned' | 'capped'>> {
   funds: number
   held: number
   price?: Price
@@ -53,7 +53,7 @@ async function stream({ funds, held, price = PRICE, renew, ...options }: Setup) 
     price,
     tier: undefined,
     prompt: PROMPT,
-    factor: 1,
+    learned: { ratio: 1, hidden: 0, thinkingMs: 0 },
     capped: false,
     note,
     exhausted,
@@ -190,10 +190,10 @@ describe('the cost so far', () => {
     return hold.renewal().seen
   }
 
-  test('covers the delivered output and the prompt, with the factor and the tier', async () => {
+  test('covers the delivered output and the prompt, with what was learned and the tier', async () => {
     const price = { ...testPrice({ input: '0.002', output: '0.001' }), multipliers: { fast: 3_000_000_000 } }
     expect(await seenAfter(1_000, {})).toBe(1_000)
-    expect(await seenAfter(1_000, { factor: 1.5 })).toBe(1_500)
+    expect(await seenAfter(1_000, { learned: { ratio: 1.5, hidden: 0, thinkingMs: 0 } })).toBe(1_500)
     expect(await seenAfter(1_000, { price, prompt: { ...PROMPT, textBytes: 400 } })).toBe(1_200)
     expect(await seenAfter(1_000, { price, tier: 'fast' })).toBe(3_000)
   })

@@ -3,8 +3,9 @@ import { cost, flatCost, type Price } from '../../../contract/money.ts'
 import type { Delivered, InputSize } from '../../../contract/sizes.ts'
 import { withoutZeros, zeroUsage } from '../../../contract/usage.ts'
 import type { EntryNote } from '../../../store/ledger/contract.ts'
-import { inputEstimate, outputEstimate } from '../../ledger/estimate.ts'
+import { inputEstimate } from '../../ledger/estimate.ts'
 import type { Hold } from '../../ledger/hold.ts'
+import { type OutputModel, outputTokens } from '../../ledger/learned.ts'
 
 /** Tokens by which a hold grows at a time. This bounds how much one stream can overspend. */
 const QUANTUM_TOKENS = 2_048
@@ -17,7 +18,7 @@ export interface MeterOptions {
   price: Price
   tier: string | undefined
   prompt: InputSize
-  factor: number
+  learned: OutputModel
   /** The caller named a limit on output tokens, so the hold covers the longest answer. */
   capped: boolean
   /** Of the entry if this process dies; its tokens are those so far. */
@@ -44,7 +45,7 @@ export class StreamMeter {
 
   /** Call with the totals after each piece that was sent to the client. */
   progress(delivered: Delivered): void {
-    const output = Math.ceil(outputEstimate(delivered) * this.#options.factor)
+    const output = outputTokens(delivered, this.#options.learned)
     if (output < this.#nextLook) return
     this.#nextLook = output + STEP_TOKENS
     const { hold, price, tier, capped, note } = this.#options

@@ -26,7 +26,7 @@ type StageName = 'admit' | 'body' | 'parse' | 'converse' | 'hold' | 'deliver' | 
 /** Log and metrics of attempts. */
 export interface AttemptReports {
   log: Pick<RequestLog, 'errorAnswer'>
-  metrics: Pick<ProxyMetrics, 'attempt'>
+  metrics: Pick<ProxyMetrics, 'attempt' | 'unpaid'>
 }
 
 /** A request whose caller is known. */

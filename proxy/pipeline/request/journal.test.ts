@@ -21,6 +21,7 @@ function testJournal(metrics = testMetrics()) {
         metrics.finished(fact)
       },
       attempt: (channel, outcome) => metrics.attempt(channel, outcome),
+      unpaid: (channel) => metrics.unpaid(channel),
     },
   )
   return { journal, lines, facts, metrics }

@@ -18,11 +18,11 @@ interface Refused extends Pick<Arrival, 'endpoint' | 'requestId' | 'req'> {
 
 export class Journal {
   readonly #log: Pick<RequestLog, 'write' | 'errorAnswer'>
-  readonly #metrics: Pick<ProxyMetrics, 'finished' | 'attempt'>
+  readonly #metrics: Pick<ProxyMetrics, 'finished' | 'attempt' | 'unpaid'>
 
   constructor(
     log: Pick<RequestLog, 'write' | 'errorAnswer'>,
-    metrics: Pick<ProxyMetrics, 'finished' | 'attempt'>,
+    metrics: Pick<ProxyMetrics, 'finished' | 'attempt' | 'unpaid'>,
   ) {
     this.#log = log
     this.#metrics = metrics
