@@ -11,6 +11,9 @@ type Tier = 'flex' | 'scale' | 'priority' | 'fast' | 'ultrafast'
 /** Tiers that cost more at the upstream: without a multiplier, enforced accounts may not request them. */
 export const COSTLIER_TIERS: readonly Tier[] = ['priority', 'fast', 'ultrafast']
 
+/** Limits on output tokens for clients that set none. */
+export const OUTPUT_LIMITS = ['Funds', 'Held', 'None'] as const
+
 /** A factor below 1000, so that it is a safe integer in billionths. */
 const multiplier = (tier: Tier) =>
   z
@@ -144,12 +147,23 @@ const spec = z.strictObject({
     description:
       'Output tokens to hold funds for when the client sets no limit; default 4096. Also shown in the model list.',
   }),
+  outputLimit: z
+    .enum(OUTPUT_LIMITS)
+    .optional()
+    .meta({
+      description:
+        'Limit on output tokens that the upstream gets when the client of an enforced account sets none. Funds: as many as ' +
+        'the account can pay for, but only where that is less than contextLength, or 128,000 without one. Held: as many ' +
+        'as funds are held for (maxOutputTokens, else 4096). None: no limit. Default Funds.',
+    }),
   contextLength: z
     .int()
     .min(1)
     .max(1_000_000_000)
     .optional()
-    .meta({ description: 'Context window, for the model list.' }),
+    .meta({
+      description: 'Context window, for the model list and as a bound on what an upstream may charge.',
+    }),
   price: z
     .strictObject({
       input: price().optional().meta({ description: 'Dollars per million input tokens.' }),

@@ -51,7 +51,8 @@ const FULL: Record<KindName, object> = {
       nullContent: false,
       speed: true,
     },
-    timeouts: { connect: '5s', firstByte: '1m', idle: '250ms', total: '1h30m' },
+    timeouts: { connect: '5s', firstByte: '1m', idle: '250ms', total: '1h30m', drain: '10s' },
+    onDisconnect: 'Drain',
     maxConcurrentRequests: 8,
     tls: {
       caRef: { name: 'ca', key: 'ca.crt' },
@@ -71,6 +72,7 @@ const FULL: Record<KindName, object> = {
     conversion: { unsupported: 'Reject' },
     rewriteModel: true,
     maxOutputTokens: 4096,
+    outputLimit: 'Held',
     contextLength: 128_000,
     price: {
       input: '3',

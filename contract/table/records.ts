@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { CHANNEL_TYPES, ERROR_MESSAGES, ON_DISCONNECT } from '../api/channel.ts'
+import { OUTPUT_LIMITS } from '../api/modelroute.ts'
 import { FAILURE_CLASSES } from '../failures.ts'
 import { features, PROFILES } from '../profiles.ts'
 
@@ -102,6 +103,8 @@ const routeRecord = z.object({
   rewriteModel: z.boolean(),
   maxOutputTokens: z.int().optional(),
   contextLength: z.int().optional(),
+  /** Absent: Funds. */
+  outputLimit: z.enum(OUTPUT_LIMITS).optional(),
   /** A route that has no price and is not free is not served to enforced accounts. */
   price: priceRecord.optional(),
   /** Changes whenever the price does; entries of the ledger name it. */

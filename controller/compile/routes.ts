@@ -49,7 +49,7 @@ function compileRoute(
   channels: Channels,
   findings: Findings,
 ): RouteRecord {
-  const { listed, maxOutputTokens, contextLength } = spec
+  const { listed, maxOutputTokens, contextLength, outputLimit } = spec
   const targets: RouteRecord['targets'] = []
   spec.channels.forEach(({ name, model, priority, weight, profile }, index) => {
     const fault = channels.fault(metadata.namespace, name)
@@ -92,7 +92,13 @@ function compileRoute(
     },
     conversion: { unsupported: spec.conversion?.unsupported ?? 'Drop' },
     rewriteModel: spec.rewriteModel ?? false,
-    ...present({ maxOutputTokens, contextLength, price, priceVersion: price && priceVersion(price) }),
+    ...present({
+      maxOutputTokens,
+      contextLength,
+      outputLimit,
+      price,
+      priceVersion: price && priceVersion(price),
+    }),
     free: spec.free ?? false,
     display: { ...spec.display },
   }

@@ -13,7 +13,8 @@ import type { TableFollower } from '../table/follower.ts'
 import { modelAllowed } from '../table/routing.ts'
 import { type Candidate, contenders } from '../upstream/choose.ts'
 import type { ChannelHealth } from '../upstream/health.ts'
-import { amountToHold, outputLimit } from './billing/charge.ts'
+import { amountToHold } from './billing/charge.ts'
+import { outputTokensHeld } from './billing/output-limit.ts'
 import { notEligible, planRoute, servingFor, targetModel } from './route.ts'
 
 export interface Question {
@@ -128,7 +129,7 @@ export async function explain(
     refuse(shortfall.code, shortfall.reason)
   if ('none' in plan) return refuse('upstream_error', NO_ROUTE[plan.none])
 
-  const outputTokens = outputLimit(plan.route, question.maxOutputTokens)
+  const outputTokens = outputTokensHeld(plan.route, question.maxOutputTokens)
   if (account !== undefined) {
     const { inputTokens } = question
     const amount = amountToHold(account, plan.route, { inputTokens, outputTokens })

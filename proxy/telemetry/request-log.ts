@@ -96,6 +96,8 @@ export interface RequestRecord {
   usage?: Usage | undefined
   hold?: Nanos | undefined
   settled?: Nanos | undefined
+  /** Limit on output tokens that the gateway added to the request. */
+  outputLimit?: number | undefined
   reason?: string | undefined
   /** What was unusual about the charge, such as `usage_clamped`. */
   flags?: readonly string[] | undefined

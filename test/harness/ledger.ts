@@ -25,6 +25,7 @@ const line = z.object({
   reason: z.string().optional(),
   settled: z.string().optional(),
   hold: z.string().optional(),
+  outputLimit: z.number().optional(),
   usage: z.record(z.string(), z.number()).optional(),
   status: z.number(),
 })

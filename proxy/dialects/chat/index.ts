@@ -21,6 +21,7 @@ export const chat: Dialect<SplicePoints> = {
   byteLane: {
     splice,
     upstreamHeaders: () => ({}),
+    limitField: ({ maxCompletionTokens }) => (maxCompletionTokens ? 'max_completion_tokens' : 'max_tokens'),
     openState,
     modelAt: { answer: ['model'], event: ['model'] },
     readAnswer,

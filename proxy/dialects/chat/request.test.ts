@@ -245,6 +245,23 @@ describe('splice', () => {
     )
   })
 
+  test.each([
+    ['a', '"model":"a","max_tokens":9'],
+    ['b', '"model":"b","max_tokens":9'],
+  ])('adds a limit on output tokens behind the model %s', (model, written) => {
+    const request = parse({ x: 1, model: 'a', messages: [USER] })
+    const limit = { field: 'max_tokens', tokens: 9 }
+    const edited = chat.byteLane.splice(request, { model, addStreamUsage: false, limit }).toString()
+    expect(edited).toBe(request.body.toString().replace('"model":"a"', written))
+  })
+
+  test('sets a limit on output tokens where the request has null, so that it has one only', () => {
+    const request = parse({ max_tokens: null, model: 'a', messages: [USER] })
+    const limit = { field: 'max_tokens', tokens: 9 }
+    const edited = chat.byteLane.splice(request, { model: 'a', addStreamUsage: false, limit }).toString()
+    expect(edited).toBe(request.body.toString().replace('null', '9'))
+  })
+
   test('splices a copy of a request like the request', () => {
     const request = parse({ x: 1, model: 'a', messages: [USER], stream: true, stream_options: {} })
     const edits = { model: 'b', addStreamUsage: true }

@@ -1,4 +1,6 @@
 /** The lane between a client and an upstream of the same dialect: bytes pass, and few of them change. */
+
+import type { Features } from '../../../contract/profiles.ts'
 import type { Delivered } from '../../../contract/sizes.ts'
 import type { Usage } from '../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
@@ -14,8 +16,16 @@ export interface RequestEdits {
   model: string
   /** Request usage in the stream, if the dialect reports it only on request. */
   addStreamUsage: boolean
+  limit?: OutputLimitEdit | undefined
   /** Further cuts in the body, which do not overlap these edits. */
   cuts?: readonly Cut[]
+}
+
+/** A limit on output tokens, for a request that has none. */
+export interface OutputLimitEdit {
+  /** Member of the body. */
+  field: string
+  tokens: number
 }
 
 /** Options for opening the vendor state in a request that passes as bytes. */
@@ -68,6 +78,8 @@ export interface ByteLane<Own = unknown> {
    * unusable envelope whose removal would change the meaning of the request.
    */
   openState?(request: ParsedRequest<Own>, access: StateAccess): Change[]
+  /** Member that limits output tokens. Absent: requests need none, or always have one. */
+  limitField?(features: Features): string
   /** How an envelope looks in its bodies. Absent: it begins a JSON string. */
   readonly sealed?: string
   /**

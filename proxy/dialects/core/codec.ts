@@ -24,6 +24,8 @@ export interface EncodeTarget {
   features: Features
   /** Output limit if the dialect requires one and the client set none. */
   defaultMaxOutputTokens: number
+  /** The gateway's limit on output tokens; sent if the client set none. */
+  outputLimit?: number | undefined
   /** Records the typed fields that the encoder drops. */
   losses: Losses
 }

@@ -24,6 +24,7 @@ export const responses: Dialect<ResponsesOwn> = {
   byteLane: {
     splice,
     upstreamHeaders: () => ({}),
+    limitField: () => 'max_output_tokens',
     openState,
     emulate,
     modelAt: { answer: ['model'], event: ['response', 'model'] },

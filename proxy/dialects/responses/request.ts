@@ -79,7 +79,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest<Re
     value: new BodyValue(body, value),
     headers: {},
     own: {
-      ...modelSpan(parsed.members),
+      ...modelSpan(parsed.members, ['max_output_tokens']),
       position,
       ...(position.previous !== undefined && { continues: position.previous }),
     },

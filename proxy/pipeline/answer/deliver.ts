@@ -74,7 +74,7 @@ export async function deliver(
 async function whole(
   { record, cancel }: RequestContext,
   job: DeliverJob,
-  { target, answer }: Answered,
+  { target, lane, answer }: Answered,
   { to, client }: { to: ClientSide; client: ClientStream | undefined },
 ): Promise<Charged> {
   const { body, usage, tier, delivered } = answer
@@ -84,7 +84,7 @@ async function whole(
   if (client === undefined) to.whole(body)
   else client.end(body)
   record.outcome = cancel.aborted ? 'client_gone' : 'finished'
-  return { target, usage, tier, delivered, ended: true }
+  return { target, usage, tier, delivered, ended: true, outputLimit: lane.outputLimit }
 }
 
 async function streamed(
@@ -94,7 +94,7 @@ async function streamed(
   { committed, client }: { committed: Streaming; client: ClientStream | undefined },
 ): Promise<Charged> {
   if (client === undefined) throw new Error('a stream was committed for a request without a stream')
-  const { target, place } = committed
+  const { target, lane, place } = committed
   const { watch, bill } = job
   const { failure, outcome, error, ...made } = await streamAnswer(committed.stream, client, {
     requestId: ctx.id,
@@ -112,5 +112,5 @@ async function streamed(
   if (outcome === 'finished') health.succeeded(place)
   ctx.record.outcome = outcome
   ctx.error = error
-  return { target, ...made }
+  return { target, ...made, outputLimit: lane.outputLimit }
 }

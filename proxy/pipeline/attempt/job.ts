@@ -27,6 +27,8 @@ export interface AttemptJob {
   lanes: Lanes
   route: RouteRecord
   targets: PlannedTarget[]
+  /** Limit on output tokens for a client that set none. */
+  outputLimit?: number | undefined
   /** Channels that should serve, the best first: namespace/name. */
   preferred: readonly string[]
 }

@@ -133,7 +133,9 @@ async function nextChoice(
     if (target === undefined) return undefined
     const { key: channel, lane, api, model, features } = target
     try {
-      const how = { channel, lane, model, features, ...(api && { api }), ...progress.changes }
+      const { withoutLimit, ...changes } = progress.changes
+      const outputLimit = withoutLimit === true ? undefined : job.outputLimit
+      const how = { channel, lane, model, features, outputLimit, ...(api && { api }), ...changes }
       return { target, lane: await job.lanes.open(how) }
     } catch (error) {
       // If the store is down no channel can be tried, so this error takes precedence over any upstream's.

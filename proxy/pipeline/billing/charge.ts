@@ -9,7 +9,6 @@ import type { ParsedRequest } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
 import { billOf } from '../../ledger/bill.ts'
 import {
-  DEFAULT_OUTPUT_TOKENS,
   type HoldSize,
   holdAmount,
   imageTokens,
@@ -24,6 +23,7 @@ import type { StreamResult } from '../answer/stream-answer.ts'
 import type { AdmittedContext } from '../request/context.ts'
 import type { PlannedTarget } from '../route.ts'
 import { StreamMeter } from './meter.ts'
+import { addedOutputLimit, outputTokensHeld } from './output-limit.ts'
 
 export interface Billing {
   holds: Holds
@@ -44,11 +44,15 @@ export interface Order {
 export interface Charged extends Pick<StreamResult, 'usage' | 'tier' | 'delivered' | 'ended'> {
   /** How long a stream took to show output; see LearnedOutputs. */
   thinkingMs?: number
+  /** The limit on output tokens that the gateway added. */
+  outputLimit?: number | undefined
   target: PlannedTarget
 }
 
 /** The money of a request between its hold and its settlement. */
 export interface Bill {
+  /** Limit on output tokens to send upstream, for each answer; undefined: none. */
+  readonly outputLimit: number | undefined
   /**
    * Watches the cost of a stream from a channel; `exhausted` is called when the funds are used up. Undefined if the answer is free.
    */
@@ -93,7 +97,9 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
   }
   const hold = await takeHold(billing, ctx, order, about)
   record.hold = hold?.amount
+  const isBounded = caller.account?.enforced === true && hold !== undefined
   return {
+    outputLimit: isBounded ? addedOutputLimit(route, request.head, hold.free) : undefined,
     meter(channel, exhausted) {
       const { price } = route
       if (hold === undefined || price === undefined) return undefined
@@ -115,31 +121,22 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
         await hold?.settle(0, { ...about, reason: 'unserved' })
         return
       }
-      const {
-        actual,
-        usage,
-        reason,
-        tier: chargedTier,
-        clamped,
-      } = billOf(route.price, {
-        usage: charged.usage,
-        delivered: charged.delivered,
+      const limit = maxOutputTokens ?? charged.outputLimit
+      const bill = billOf(route.price, {
+        ...charged,
         prompt,
-        ended: charged.ended,
-        thinkingMs: charged.thinkingMs,
         learned: learned.of(routeKey),
         requestedTier: tier,
         servedTier: charged.tier,
-        bounds: {
-          contextLength: route.contextLength,
-          outputLimit: maxOutputTokens && maxOutputTokens * choices,
-        },
+        bounds: { contextLength: route.contextLength, outputLimit: limit && limit * choices },
       })
+      const { actual, usage, reason, clamped } = bill
       const flags = clamped ? ['usage_clamped'] : []
       if (clamped) billing.metrics.usageClamped(route.name, charged.target.key)
       if (reason === 'usage' && !clamped)
         learned.learn(routeKey, charged.delivered, usage, charged.thinkingMs)
       record.usage = usage
+      record.outputLimit = charged.outputLimit
       record.reason = reason
       if (flags.length > 0) record.flags = flags
       if (hold === undefined) return
@@ -147,7 +144,7 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
       record.hold = hold.amount
       const channel = charged.target.key
       const tokens = withoutZeros(usage)
-      await hold.settle(actual, { ...about, reason, channel, tier: chargedTier, tokens, flags })
+      await hold.settle(actual, { ...about, reason, channel, tier: bill.tier, tokens, flags })
     },
   }
 }
@@ -161,18 +158,13 @@ async function takeHold(
 ): Promise<Hold | undefined> {
   if (account === undefined) return undefined
   const { input, maxOutputTokens, choices, tier, images: requested } = request.head
-  const texts = requested === undefined ? outputLimit(route, maxOutputTokens) * choices : 0
+  const texts = requested === undefined ? outputTokensHeld(route, maxOutputTokens) * choices : 0
   const outputTokens = Math.max(texts, imageTokens(images))
   const size = { inputTokens: inputUpperBound(input), outputTokens, tier, images }
   const amount = amountToHold(account, route, size)
   const begun = { ...zeroUsage(), input: inputEstimate(input), images }
   const seen = route.price === undefined ? 0 : Math.min(amount, cost(route.price, begun, tier))
   return holds.take(account, { id, amount, seen, note: { ...about, tokens: withoutZeros(begun) } }, time)
-}
-
-/** Output tokens that one answer may have; `requested` is the caller's own limit. */
-export function outputLimit(route: RouteRecord, requested: number | undefined): number {
-  return requested ?? route.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS
 }
 
 export function amountToHold(account: AccountRecord, route: RouteRecord, size: HoldSize): Nanos {

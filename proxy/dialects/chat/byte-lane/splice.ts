@@ -1,9 +1,9 @@
 /** Splices the gateway's edits into the bytes of a chat request. */
 
 import type { RequestEdits } from '../../core/byte-lane.ts'
-import { type ModelSpan, modelSpan } from '../../core/json/model-splice.ts'
+import { editCuts, type ModelSpan, modelSpan } from '../../core/json/model-splice.ts'
 import { type Member, scanObject } from '../../core/json/scanner.ts'
-import { type Cut, cut, type Span, spanOf } from '../../core/json/splice.ts'
+import { cut, type Span, spanOf } from '../../core/json/splice.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 
@@ -15,18 +15,17 @@ export interface SplicePoints extends ModelSpan {
 
 export function splicePoints(members: readonly Member[]): SplicePoints {
   const options = spanOf(members, 'stream_options')
-  return { ...modelSpan(members), ...(options && { options }) }
+  return { ...modelSpan(members, ['max_tokens', 'max_completion_tokens']), ...(options && { options }) }
 }
 
 /**
- * The request's bytes with another model name and, if requested, the option that makes a stream report usage; the body
- * itself when nothing changes.
+ * The request's bytes with the edits of all dialects and, if requested, the option that makes a stream report usage; the
+ * body itself when nothing changes.
  */
 export function splice(request: ParsedRequest<SplicePoints>, edits: RequestEdits): Buffer {
   const { body, head, own } = request
-  const { model, options } = own
-  const cuts: Cut[] = [...(edits.cuts ?? [])]
-  if (edits.model !== head.model) cuts.push({ ...model, text: JSON.stringify(edits.model) })
+  const { options } = own
+  const cuts = editCuts(request, edits)
   if (edits.addStreamUsage && head.stream && !asksUsagePlainly(request)) {
     if (options === undefined) {
       const inside = body.indexOf('{') + 1

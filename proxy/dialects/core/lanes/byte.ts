@@ -1,6 +1,6 @@
 /** The lane between equal dialects: bytes pass, except for single values that are replaced in place. */
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { ByteLane } from '../byte-lane.ts'
+import type { ByteLane, OutputLimitEdit } from '../byte-lane.ts'
 import type { ClientApi } from '../dialect.ts'
 import { badAnswer } from '../errors/unreadable.ts'
 import { looksLikeStream } from '../hub/whole.ts'
@@ -20,6 +20,7 @@ export interface ByteTarget {
   /** Show the client the model name that it sent. */
   rewriteModel: boolean
   addStreamUsage: boolean
+  limit?: OutputLimitEdit
   /** The feature of the channel; absent: true. */
   finishReason?: boolean
   /** Vendor state that was opened or removed; absent: the request has no sealed state. */
@@ -31,14 +32,15 @@ export function byteLane(
   request: ParsedRequest,
   target: ByteTarget,
 ): Lane {
-  const { path, model, addStreamUsage, finishReason, state } = target
+  const { path, model, addStreamUsage, finishReason, limit, state } = target
   const cuts = state === undefined ? [] : cutsOf(request.body, state.changes)
   const rename = target.rewriteModel ? bytes.modelAt : undefined
   const name = request.head.model
   return {
     kind: 'byte',
     path,
-    body: bytes.splice(request, { model, addStreamUsage, cuts }),
+    body: bytes.splice(request, { model, addStreamUsage, limit, cuts }),
+    outputLimit: limit?.tokens,
     ...(request.contentType !== undefined && { contentType: request.contentType }),
     headers: bytes.upstreamHeaders(request),
     losses: state?.losses ?? new Losses({}),

@@ -20,6 +20,7 @@ interface HubTarget extends PrepareTarget {
   features: Features
   /** Output limit for an upstream that requires one. */
   defaultMaxOutputTokens: number
+  outputLimit?: number | undefined
   /** `Reject`: refuse a request that would lose a field. */
   unsupported: 'Drop' | 'Reject'
 }
@@ -39,18 +40,20 @@ export function hubLane(
   target: HubTarget,
 ): Lane {
   const losses = new Losses(lossNames)
-  const { upstream, model, features, defaultMaxOutputTokens } = target
+  const { upstream, model, features, defaultMaxOutputTokens, outputLimit } = target
   client.refuseStateful?.(about.request)
   const emulation = client.emulate?.(about.request, upstream.name)
   const prepared = prepare(emulation?.request ?? about.request, target, losses)
   const { request, filters, takesText } = prepared
-  const encoded = upstream.codec.encodeRequest(request, { model, features, defaultMaxOutputTokens, losses })
+  const limits = { defaultMaxOutputTokens, outputLimit }
+  const encoded = upstream.codec.encodeRequest(request, { model, features, ...limits, losses })
   if (target.unsupported === 'Reject') refuseLosses(losses)
   // The upstream never saw a lost tier, so it is not billed.
   const tier = losses.hasLost('tier') ? 'default' : undefined
   const reading = { upstream, features, emulation, filters, takesText, tier }
   return {
     kind: 'hub',
+    outputLimit,
     path: encoded.path ?? upstream.upstreamPath(model, request.stream),
     ...bodyOf(encoded),
     headers: encoded.headers ?? {},

@@ -46,6 +46,8 @@ export interface LaneTarget {
   withoutCarriers: boolean
   /** Send the whole conversation, because the upstream does not know the response that the request continues. */
   withoutState?: boolean
+  /** Limit on output tokens for a client that set none. */
+  outputLimit?: number | undefined
   /** The upstream does not offer the task, so its model does it for the gateway (see Emulation). */
   emulate?: boolean
 }
@@ -83,7 +85,7 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
     return { changes, losses }
   }
   const openBytes = (target: LaneTarget): Lane => {
-    const { api, model, features } = target
+    const { api, model, features, outputLimit } = target
     const state = openState(target)
     const emulates = target.emulate === true || (parsed.compacts === true && !features.compaction)
     if (emulates && bytes.emulate !== undefined && codec !== undefined && api !== undefined) {
@@ -99,12 +101,15 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
         ...answerReader(codec, answered, { upstream: dialects[api], features, emulation, filters: [] }),
       }
     }
+    const limitField = parsed.compacts === true ? undefined : bytes.limitField?.(features)
     return byteLane(client, parsed, {
       path: client.upstreamPath(model, parsed.head.stream),
       model,
       rewriteModel: about.rewriteModel,
       addStreamUsage: parsed.head.stream && features.streamUsage,
       finishReason: features.finishReason,
+      ...(limitField !== undefined &&
+        outputLimit !== undefined && { limit: { field: limitField, tokens: outputLimit } }),
       ...(state && { state }),
     })
   }
@@ -116,7 +121,8 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
     const { lane, api, model, features, withoutCarriers } = target
     if (lane === 'byte' || api === undefined) return openBytes(target)
     if (codec === undefined) throw new TypeError(`${client.name} is never converted`)
-    const to = { model, features, withoutCarriers, unsupported, defaultMaxOutputTokens }
+    const { outputLimit } = target
+    const to = { model, features, withoutCarriers, unsupported, defaultMaxOutputTokens, outputLimit }
     return hubLane({ codec, lossNames: client.lossNames }, view(), { ...to, upstream: dialects[api] })
   }
   return {

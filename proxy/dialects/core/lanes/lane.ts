@@ -12,6 +12,8 @@ export interface Lane {
   readonly byReference?: true
   /** The gateway opened or removed vendor state of the body, and an upstream may refuse the rest. */
   readonly hasState?: true
+  /** The limit on output tokens that the gateway added. */
+  readonly outputLimit?: number | undefined
   readonly body: Buffer
   /** Of the body; absent: application/json. */
   readonly contentType?: string

@@ -24,7 +24,7 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
   const body: wire.Request = {
     model: target.model,
     messages,
-    ...encodeLimits(request, writer),
+    ...encodeLimits(request, target.outputLimit, writer),
     ...encodeSampling(request, writer),
     ...encodeTools(request, writer),
     ...encodeFormat(request.format, messages, writer),
@@ -42,13 +42,17 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
   return { body: present(body) }
 }
 
-function encodeLimits(request: ModelRequest, writer: Writer): Partial<wire.Request> {
+function encodeLimits(
+  request: ModelRequest,
+  outputLimit: number | undefined,
+  writer: Writer,
+): Partial<wire.Request> {
   const { stop, maxOutputTokens, stream, wantsStreamUsage } = request
   const { features } = writer
   if (stop !== undefined && stop.length > MAX_STOPS) {
     throw writer.refuse('stop', `must have at most ${MAX_STOPS} entries for this model`)
   }
-  const limit = maxOutputTokens === undefined ? undefined : Math.max(maxOutputTokens, 1)
+  const limit = maxOutputTokens === undefined ? outputLimit : Math.max(maxOutputTokens, 1)
   // Clients of the messages API may send 0, for no answer.
   if (maxOutputTokens === 0) writer.lose('maxOutputTokens')
   const byNewName = features.maxCompletionTokens

@@ -4,7 +4,7 @@ import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { API_VERSION, FAST_BETA } from '../../version.ts'
 import type * as wire from '../../wire.ts'
 import { limitMarks } from './cache.ts'
-import { encodeDepth } from './encode-thinking.ts'
+import { type Depth, encodeDepth } from './encode-thinking.ts'
 import { encodeTools } from './encode-tools.ts'
 import { encodeConversation } from './encode-turns.ts'
 import { adaptSchema } from './json-schema.ts'
@@ -17,7 +17,7 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
   refuseRequired(request, writer)
   loseUnsupported(request, writer)
   const { system, messages } = encodeConversation(request.turns, writer)
-  const depth = encodeDepth(request, messages, target.defaultMaxOutputTokens, writer)
+  const depth = limitedDepth(request, messages, target, writer)
   const { effort, thinking } = depth
   const { format, instructions } = encodeFormat(request, writer)
   const instructed = [...system, ...instructions]
@@ -39,6 +39,18 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
   const headers: Record<string, string> = { 'anthropic-version': API_VERSION }
   if (body.speed !== undefined) headers['anthropic-beta'] = FAST_BETA
   return { body, headers }
+}
+
+/** This API requires a limit, so the gateway's own one counts only where it is the lower. */
+function limitedDepth(
+  request: ModelRequest,
+  messages: wire.MessageParam[],
+  { defaultMaxOutputTokens, outputLimit = Infinity }: EncodeTarget,
+  writer: Writer,
+): Depth {
+  const depth = encodeDepth(request, messages, defaultMaxOutputTokens, writer)
+  if (request.maxOutputTokens !== undefined || depth.maxTokens <= outputLimit) return depth
+  return encodeDepth({ ...request, maxOutputTokens: outputLimit }, messages, outputLimit, writer)
 }
 
 /** Throws for fields that must not be dropped. */

@@ -16,7 +16,7 @@ const BUDGETS: Record<wire.Level, number> = {
 /** The API's minimum. */
 const SMALLEST_BUDGET = 1024
 
-interface Depth {
+export interface Depth {
   thinking?: wire.Thinking
   effort?: wire.Level | undefined
   maxTokens: number

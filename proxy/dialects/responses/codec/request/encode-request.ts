@@ -18,13 +18,18 @@ const ENCRYPTED = 'reasoning.encrypted_content' as const
 
 /** Leaves out stop sequences, which responses lacks: the hub cuts the answer. Throws unsupported_parameter. */
 export function encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest {
-  return { body: writeBody(request, writerFor(request, target), target.model) }
+  return { body: writeBody(request, writerFor(request, target), target) }
 }
 
-function writeBody(request: ModelRequest, writer: Writer, model: string): wire.Request {
+function writeBody(
+  request: ModelRequest,
+  writer: Writer,
+  { model, outputLimit }: Pick<EncodeTarget, 'model' | 'outputLimit'>,
+): wire.Request {
   const { maxOutputTokens, user, logprobs, metadata, store, stream, parallelToolCalls } = request
   refuseAndLose(request, writer)
   if (maxOutputTokens !== undefined && maxOutputTokens < MIN_OUTPUT_TOKENS) writer.lose('maxOutputTokens')
+  const limit = maxOutputTokens ?? outputLimit
   if (user !== undefined && shortUser(user) !== user) writer.lose('user')
   const { items, instructions } = writeInput(request.turns, writer)
   const instruction = formatInstruction(request, writer)
@@ -49,8 +54,7 @@ function writeBody(request: ModelRequest, writer: Writer, model: string): wire.R
     metadata,
     prompt_cache_key: request.cacheKey ?? request.session,
     service_tier: tier,
-    max_output_tokens:
-      maxOutputTokens === undefined ? undefined : Math.max(maxOutputTokens, MIN_OUTPUT_TOKENS),
+    max_output_tokens: limit === undefined ? undefined : Math.max(limit, MIN_OUTPUT_TOKENS),
     temperature: sampled('temperature', request, writer),
     top_p: sampled('topP', request, writer),
     safety_identifier: user === undefined ? undefined : shortUser(user),
