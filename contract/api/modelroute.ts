@@ -156,14 +156,9 @@ const spec = z.strictObject({
         'the account can pay for, but only where that is less than contextLength, or 128,000 without one. Held: as many ' +
         'as funds are held for (maxOutputTokens, else 4096). None: no limit. Default Funds.',
     }),
-  contextLength: z
-    .int()
-    .min(1)
-    .max(1_000_000_000)
-    .optional()
-    .meta({
-      description: 'Context window, for the model list and as a bound on what an upstream may charge.',
-    }),
+  contextLength: z.int().min(1).max(1_000_000_000).optional().meta({
+    description: 'Context window, for the model list and as a bound on what an upstream may charge.',
+  }),
   price: z
     .strictObject({
       input: price().optional().meta({ description: 'Dollars per million input tokens.' }),

@@ -333,7 +333,7 @@ describe('channels', () => {
         speed: true,
         compaction: true,
       },
-      timeoutsMs: { connect: 1_000, firstByte: 90_000, idle: 250, total: 3_600_000 },
+      timeoutsMs: { connect: 1_000, firstByte: 90_000, idle: 250, total: 3_600_000, drain: 30_000 },
       maxConcurrentRequests: 7,
       tls: {
         serverName: 'api.example.com',

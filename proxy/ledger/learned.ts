@@ -1,6 +1,6 @@
 /**
  * What a route's finished answers teach about those whose usage is never reported: how many tokens the visible output
- * has, and how many tokens of reasoning nobody saw.
+ * has, and how many tokens of hidden reasoning came with it.
  */
 import type { Delivered } from '../../contract/sizes.ts'
 import type { Usage } from '../../contract/usage.ts'

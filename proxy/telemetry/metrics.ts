@@ -89,7 +89,7 @@ export class ProxyMetrics {
   )
   readonly #unpaid = this.#counter(
     'sluice_upstream_attempts_unpaid_total',
-    'Attempts that failed after the upstream had the whole request and had not refused it: it may bill for them, and nobody is charged.',
+    'Attempts that failed after the upstream had the whole request and had not refused it: it may bill for them, and no account is charged.',
     'channel',
   )
   readonly ledgerFailures = this.#counter(

@@ -146,7 +146,7 @@ test.each([
   })
 })
 
-test('an upstream that refuses the limit is asked once more without it', async () => {
+test('an upstream that refuses the limit gets the request once more without it', async () => {
   upstream.answer((request, res) => {
     const { max_tokens } = JSON.parse(request.body.toString())
     if (max_tokens === undefined) return greedy(4_000)(request, res)

@@ -110,7 +110,7 @@ function event(res: ServerResponse, data: object, type?: string): void {
   res.write(`${type === undefined ? '' : `event: ${type}\n`}data: ${JSON.stringify(data)}\n\n`)
 }
 
-/** Thinks, then writes `word` for each word; stops where it is told. */
+/** Thinks, then writes `word` for each word; stops at the stage that the test chose. */
 async function make({ reach, work }: Asked, word: () => void = () => undefined): Promise<void> {
   await reach('thinking')
   work.output = REASONING_TOKENS

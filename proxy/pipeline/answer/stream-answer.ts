@@ -74,7 +74,7 @@ export function streamAnswer(
       const { usage, tier, delivered, finished: ended } = observer
       const thinkingMs = (firstOutputAt ?? performance.now()) - call.startedAt
       const made = { usage, tier, delivered, ended, thinkingMs }
-      // An upstream that fails when its client has left has failed nobody.
+      // An upstream that fails when its client has left has failed no client.
       resolve(
         left === undefined
           ? { outcome, ...present({ failure, error }), ...made }

@@ -32,7 +32,7 @@ test('what is held and what the free funds buy is the limit, where that is less 
   expect(addedOutputLimit({ ...route, maxOutputTokens: 100 }, head, funds(1_000))).toBe(1_100)
 })
 
-test('nobody who can pay for 128,000 tokens is limited on a route without a context length', () => {
+test('an account that can pay for 128,000 tokens is not limited on a route without a context length', () => {
   const route = { ...testRoute(), price }
   expect(addedOutputLimit(route, head, funds(128_000 - 4_096 - 1))).toBe(127_999)
   expect(addedOutputLimit(route, head, funds(128_000 - 4_096))).toBeUndefined()

@@ -200,4 +200,42 @@ export const PIPELINE: Mutant[] = [
     'this.#begun ? this.#options.keepAlive : COMMENT',
     'this.#options.keepAlive',
   ]),
+  ...faults(
+    'proxy/pipeline/attempt/drain.ts',
+    'test/e2e/endings.test.ts',
+    // Hidden reasoning is estimated although its usage was about to come.
+    ['this.endSeen() ? AFTER_END_MS : 0', '0'],
+    // A client that leaves ends a call that should drain.
+    ["onDisconnect === 'Drain' ? (timeoutsMs.drain ?? AFTER_END_MS) : 0", '0'],
+    // The bound on draining calls is used up for good.
+    ['if (this.#calls.delete(call)) this', 'if (this.#calls.has(call)) this'],
+  ),
+  ...faults(
+    'proxy/pipeline/answer/stream-answer.ts',
+    'test/e2e/endings.test.ts',
+    // A drained call keeps waiting for the client that left.
+    ['if (call.draining) return upstream.resume()', ''],
+  ),
+  ...faults(
+    'proxy/ledger/learned.ts',
+    'proxy/ledger/learned.test.ts',
+    // Hidden reasoning that an upstream does not report is free.
+    ['Math.max(reported, output - MOST_RATIO * estimated)', 'reported'],
+    // Visible reasoning is charged twice.
+    ['Math.min(reasoning, Math.max(0, output - estimated))', 'reasoning'],
+  ),
+  ...faults(
+    'proxy/pipeline/billing/output-limit.ts',
+    'proxy/pipeline/billing/output-limit.test.ts',
+    // Clients with money are cut short.
+    ['bought < contextLength ? bought : undefined', 'bought'],
+    // Several answers may each cost all of the funds.
+    ['(MILLION / choices)', 'MILLION'],
+  ),
+  ...faults(
+    'proxy/pipeline/attempt/adapt-after-refusal.ts',
+    'test/e2e/output-limit.test.ts',
+    // An upstream that does not take the gateway's limit serves no one.
+    ['lane.outputLimit !== undefined && refusesLimit(failure)', 'false'],
+  ),
 ]

@@ -115,7 +115,7 @@ export const IMAGE_FAULTS: Mutant[] = [
   ...faults(
     'proxy/ledger/bill.ts',
     'proxy/ledger/bill.test.ts',
-    ['deltas > 0 || images > 0 ?', 'deltas > 0 ?'],
+    ['deltas > 0 || images > 0 ||', 'deltas > 0 ||'],
     ['    images,\n  }\n', '  }\n'],
   ),
   ...faults(

@@ -98,7 +98,7 @@ export const RESPONSES: Mutant[] = [
     // The vendor stores a response that the client did not store.
     ['store ?? false', 'store ?? true'],
     // A limit below the minimum is sent, and the upstream refuses it.
-    ['Math.max(maxOutputTokens, MIN_OUTPUT_TOKENS)', 'maxOutputTokens'],
+    ['Math.max(limit, MIN_OUTPUT_TOKENS)', 'limit'],
     // The gateway does not request encrypted reasoning, so the model loses it between turns.
     ['...(thinks ? [ENCRYPTED] : [])', ''],
   ),
