@@ -53,6 +53,11 @@ export class Hold implements Renewable {
     this.#note = note
   }
 
+  /** Names the channel that has the request, for the entry that charges it if this process dies. */
+  via(channel: string): void {
+    this.#note = { ...this.#note, channel }
+  }
+
   renewal(amount: Nanos = this.#amount): Renewal {
     const { account: _, ...terms } = this.#reserved
     return { ...terms, amount, seen: this.#seen, note: this.#note, reservedAt: this.reservedAt }

@@ -129,14 +129,7 @@ async function purchase(
   const bill = endpoint.unbilled ? undefined : await ctx.stage('hold', () => openBill(billing, ctx, order))
   let charged: Charged | undefined
   try {
-    const job = {
-      ...plan,
-      ...conversation,
-      api: endpoint.api,
-      upload: read.upload,
-      bill,
-      outputLimit: bill?.outputLimit,
-    }
+    const job = { ...plan, ...conversation, api: endpoint.api, upload: read.upload, bill }
     charged = await ctx.stage('deliver', () => deliver(upstreams, ctx, job, client))
   } catch (error) {
     // To the client an estimate is more useful than an error because no upstream could count.

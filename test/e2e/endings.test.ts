@@ -68,6 +68,7 @@ beforeAll(async () => {
   // Estimates learn from answers that were read to their end.
   for (const to of DIALECTS)
     for (let i = 0; i < 10; i++) await ask(to, modelOf(to, 'abort'), newId(), true).then((a) => a.ended)
+  await until(() => logged(gateway).length === 10 * DIALECTS.length, 'the request log')
 })
 
 afterAll(async () => {

@@ -6,6 +6,7 @@ import type { ParsedRequest } from '../../dialects/core/request.ts'
 import type { Dispatchers } from '../../outbound/dispatchers.ts'
 import type { ChannelHealth } from '../../upstream/health.ts'
 import type { RetryBudget } from '../../upstream/retry-budget.ts'
+import type { Bill } from '../billing/charge.ts'
 import type { Upload } from '../body/upload.ts'
 import type { Limits } from '../limits.ts'
 import type { PlannedTarget } from '../route.ts'
@@ -27,8 +28,8 @@ export interface AttemptJob {
   lanes: Lanes
   route: RouteRecord
   targets: PlannedTarget[]
-  /** Limit on output tokens for a client that set none. */
-  outputLimit?: number | undefined
+  /** Absent for an endpoint that costs nothing. */
+  bill: Pick<Bill, 'outputLimit' | 'attempting'> | undefined
   /** Channels that should serve, the best first: namespace/name. */
   preferred: readonly string[]
 }

@@ -83,6 +83,7 @@ export async function tryTargets(
     count++
     const place = health.acquire(target.key, target.model, target.channel.maxConcurrentRequests)
     if (place === undefined) continue
+    job.bill?.attempting(target.key)
     const outcome = await ctx.stage('attempt', () => tryOnce(upstreams, ctx, job, { ...next, place }))
     if ('kind' in outcome) return outcome
     progress.last = outcome
@@ -134,7 +135,7 @@ async function nextChoice(
     const { key: channel, lane, api, model, features } = target
     try {
       const { withoutLimit, ...changes } = progress.changes
-      const outputLimit = withoutLimit === true ? undefined : job.outputLimit
+      const outputLimit = withoutLimit === true ? undefined : job.bill?.outputLimit
       const how = { channel, lane, model, features, outputLimit, ...(api && { api }), ...changes }
       return { target, lane: await job.lanes.open(how) }
     } catch (error) {

@@ -53,6 +53,8 @@ export interface Charged extends Pick<StreamResult, 'usage' | 'tier' | 'delivere
 export interface Bill {
   /** Limit on output tokens to send upstream, for each answer; undefined: none. */
   readonly outputLimit: number | undefined
+  /** Call when the request goes to a channel. */
+  attempting(channel: string): void
   /**
    * Watches the cost of a stream from a channel; `exhausted` is called when the funds are used up. Undefined if the answer is free.
    */
@@ -100,6 +102,7 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
   const isBounded = caller.account?.enforced === true && hold !== undefined
   return {
     outputLimit: isBounded ? addedOutputLimit(route, request.head, hold.free) : undefined,
+    attempting: (channel) => hold?.via(channel),
     meter(channel, exhausted) {
       const { price } = route
       if (hold === undefined || price === undefined) return undefined

@@ -58,6 +58,16 @@ describe('a stream of an upstream', () => {
     )
   })
 
+  test('a usage with the first chunk does not cover the output after it', () => {
+    const early = { usage: { ...USAGE, completion_tokens: 0 } }
+    const first = chunk({ role: 'assistant', content: '' }, null, early)
+    const without = decodeEvents([first, chunk({ content: 'a' }), STOP, DONE])
+    expect(fold(without.parts)?.usage).toBeUndefined()
+    const usage = chunk({}, null, { choices: [], usage: USAGE })
+    const counted = decodeEvents([first, chunk({ content: 'a' }), STOP, usage, DONE])
+    expect(fold(counted.parts)?.usage).toMatchObject({ output: 2 })
+  })
+
   test('a finish with the last text, usage in every chunk, and spaces around [DONE]', () => {
     const usage = (n: number) => ({ usage: { ...USAGE, completion_tokens: n } })
     const { parts, decoder } = decodeEvents([

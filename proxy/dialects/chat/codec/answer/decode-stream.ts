@@ -35,6 +35,8 @@ export class ChatStreamDecoder implements StreamDecoder {
   /** Usage arrived without choices after content, so the upstream counted a whole answer. */
   #counted = false
   #usage: Usage | undefined
+  /** Parts of output so far. */
+  #made = 0
   #tier: string | undefined
   /** Only one of text, refusal and reasoning is open at a time. */
   #open: Kind | undefined
@@ -45,9 +47,12 @@ export class ChatStreamDecoder implements StreamDecoder {
   #hasPlainReasoning = false
 
   constructor(emit: Emit, request: ParsedRequest, features?: StreamFeatures) {
-    this.#emit = emit
+    this.#emit = (part) => {
+      if (part.type !== 'start') this.#made++
+      emit(part)
+    }
     this.#request = request
-    this.#calls = new StreamCalls(emit)
+    this.#calls = new StreamCalls(this.#emit)
     this.#needsReason = features?.finishReason !== false
   }
 
@@ -109,7 +114,15 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   #chunk(chunk: Fields): void {
-    if (chunk.usage) this.#usage = readUsage(chunk.usage) ?? this.#usage
+    const usage = chunk.usage ? readUsage(chunk.usage) : undefined
+    const made = this.#made
+    this.#choices(chunk)
+    // Some servers send a usage of the prompt alone with the first chunk: it does not cover output that comes later.
+    if (usage !== undefined) this.#usage = usage
+    else if (this.#made > made) this.#usage = undefined
+  }
+
+  #choices(chunk: Fields): void {
     if (typeof chunk.service_tier === 'string') this.#tier = chunk.service_tier
     if (!Array.isArray(chunk.choices) || chunk.choices.length === 0) {
       if (isRecord(chunk.usage) && this.#hasContent) this.#counted = true
