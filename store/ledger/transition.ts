@@ -22,6 +22,9 @@ import { KEEP_MS } from './tombstones.ts'
 /** How long an expired hold waits for its settle: longer than any outage that a proxy survives. */
 export const EXPIRED_KEEP_MS = 24 * 3_600_000
 
+/** No lease is longer. */
+const MOST_LEASE_MS = 30_000
+
 /** A clock that was set back by more is not allowed for. */
 const MOST_SET_BACK_MS = 3_600_000
 
@@ -147,10 +150,17 @@ export function settle(
   const reservedAt = integer('reservedAt', command.reservedAt)
   const { id, sub, note, postedAs } = command
   const about = { ref: id, sub, note, postedAs }
+  const { restoredTo } = state
+  const isCounted =
+    postedAs !== undefined && restoredTo !== undefined && compareEntries(postedAs, restoredTo) <= 0
 
   const live = state.live.get(id)
   if (live !== undefined) {
     if (live.sub !== sub) return { reply: 'CONFLICT' }
+    if (isCounted) {
+      release(state, id, live)
+      return takeBack(state, about, live.paid ?? 0, nowMs)
+    }
     const kind = live.paid === undefined ? 'settle' : 'late'
     release(state, id, live)
     const entry = charge(state, { ...about, kind, amount: actual - (live.paid ?? 0) }, nowMs)
@@ -161,20 +171,30 @@ export function settle(
   if (expired !== undefined) {
     if (expired.sub !== sub) return { reply: 'CONFLICT' }
     state.expired.delete(id)
+    if (isCounted) return takeBack(state, about, expired.charged, nowMs)
     const entry = charge(state, { ...about, kind: 'late', amount: actual - expired.charged }, nowMs)
     entomb(state, { id, sub, actual, entry, reservedAt })
     return { reply: 'LATE', entry }
   }
   const tombstone = state.tombstones.get(id, nowMs)
   if (tombstone !== undefined) return { reply: tombstone === costText(actual, sub) ? 'DUP' : 'CONFLICT' }
-  const { restoredTo } = state
-  if (postedAs !== undefined && restoredTo !== undefined && compareEntries(postedAs, restoredTo) <= 0)
-    return { reply: 'DUP' }
+  if (isCounted) return { reply: 'DUP' }
   const { setBackMs } = state
   if (!proven && nowMs - reservedAt > KEEP_MS - setBackMs) return { reply: 'OLD', setBackMs }
   const entry = charge(state, { ...about, kind: 'lost', amount: actual }, nowMs)
   entomb(state, { id, sub, actual, entry, reservedAt })
   return { reply: 'LOST', entry }
+}
+
+/** A restore has counted the cost of this request: takes back what its expiry charged once more. */
+function takeBack(
+  state: AccountState,
+  about: { ref: string; sub: string | undefined; note: EntryNote; postedAs: string | undefined },
+  charged: Nanos,
+  nowMs: number,
+): SettleReply {
+  if (charged > 0) charge(state, { ...about, kind: 'late', amount: 0 - charged }, nowMs)
+  return { reply: 'DUP' }
 }
 
 /** Expires at most `max` holds, and forgets as many expired ones whose time is over. */
@@ -239,7 +259,8 @@ function expireDue(state: AccountState, nowMs: number, max: number): Reaped[] {
   const due = [...state.live].filter(([, { leaseEnd }]) => leaseEnd <= nowMs)
   due.sort(([aId, a], [bId, b]) => a.leaseEnd - b.leaseEnd || (aId < bId ? -1 : 1))
   const reaped = due.slice(0, max).map(([id, live]) => {
-    const { sub, seen, paid = 0, note } = live
+    const { sub, paid = 0, note } = live
+    const seen = wasRestored(state, live) ? paid : live.seen
     release(state, id, live)
     charge(state, { kind: 'expire', ref: id, sub, amount: seen - paid, note }, nowMs)
     state.expired.set(id, { sub, charged: seen, until: Math.max(nowMs, live.reservedAt) + EXPIRED_KEEP_MS })
@@ -248,6 +269,14 @@ function expireDue(state: AccountState, nowMs: number, max: number): Reaped[] {
   const ends = [...state.live.values()].map(({ leaseEnd }) => leaseEnd)
   state.nextLeaseEnd = ends.length === 0 ? undefined : Math.min(...ends)
   return reaped
+}
+
+/**
+ * Whether a hold came back with an older copy of the store, and no proxy has renewed it since. The restored sums count its
+ * request, which is over.
+ */
+function wasRestored({ restoredTo }: AccountState, { leaseEnd }: LiveHold): boolean {
+  return restoredTo !== undefined && leaseEnd <= timeOf(restoredTo) + MOST_LEASE_MS
 }
 
 /** Remembers a settled id, from the time of its entry on. */

@@ -8,7 +8,7 @@
 
 local RSV, LED, GC = KEYS[2], KEYS[6], KEYS[7]
 local KEEP_MS, RECENT_MS, EXPIRED_KEEP_MS, EXPIRED_AT_ONCE = 900000, 60000, 86400000, 20
-local MOST_SET_BACK_MS = 3600000
+local MOST_SET_BACK_MS, MOST_LEASE_MS = 3600000, 30000
 
 local function countable_in_both(sum, sub, by)
   local part = countable(sum, '', by)
@@ -148,8 +148,11 @@ local function expire_due(now, max)
     if a.lease_end ~= b.lease_end then return a.lease_end < b.lease_end end
     return a.id < b.id
   end)
+  -- Holds that came back with an older copy of the store, and that no proxy has renewed since: the restored sums count them.
+  local restored_until = field('ra') and tonumber(string.match(field('ra'), '^%d+')) + MOST_LEASE_MS or -1
   for i = 1, math.min(max, #due) do
     local id, hold = due[i].id, parse_live(due[i].stored)
+    if hold.lease_end <= restored_until then hold.seen = hold.paid or 0 end
     local charged = hold.seen - (hold.paid or 0)
     remove(id, hold)
     charge('expire', id, hold.sub, charged, hold.note)

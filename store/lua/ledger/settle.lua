@@ -17,12 +17,30 @@ else
 end
 if not field('p') then return { 'NOACCT' } end
 
+-- Whether the entry `a` is not newer than `b`.
+local function not_after(a, b)
+  local a_ms, a_n = string.match(a, '^(%d+)-(%d+)$')
+  local b_ms, b_n = string.match(b, '^(%d+)-(%d+)$')
+  if a_ms ~= b_ms then return tonumber(a_ms) < tonumber(b_ms) end
+  return tonumber(a_n) <= tonumber(b_n)
+end
+
+-- A restore has counted the cost of this request.
+local counted = ARGV[6] ~= '' and field('ra') and not_after(ARGV[6], field('ra'))
+
+-- Takes back what an expiry charged once more.
+local function take_back(charged)
+  if charged > 0 then charge('late', id, sub, 0 - charged, note) end
+  return done({ 'DUP' })
+end
+
 local stored = redis.call('HGET', RSV, id)
 if stored then
   local live = parse_live(stored)
   if live then
     if live.sub ~= sub then return { 'CONFLICT' } end
     remove(id, live)
+    if counted then return take_back(live.paid or 0) end
     local entry = charge(live.paid and 'late' or 'settle', id, sub, actual - (live.paid or 0), note)
     entomb(id, sub, actual, entry, reserved_at)
     return done({ live.paid and 'LATE' or 'OK', entry })
@@ -31,6 +49,7 @@ if stored then
   if of ~= sub then return { 'CONFLICT' } end
   redis.call('HDEL', RSV, id)
   redis.call('ZREM', GC, id)
+  if counted then return take_back(charged) end
   local entry = charge('late', id, sub, actual - charged, note)
   entomb(id, sub, actual, entry, reserved_at)
   return done({ 'LATE', entry })
@@ -40,16 +59,7 @@ local now = now_ms()
 local settled = tombstone(id, now, false)
 if settled then return { settled == cost_text(actual, sub) and 'DUP' or 'CONFLICT' } end
 
--- Whether the entry `a` is not newer than `b`.
-local function not_after(a, b)
-  local a_ms, a_n = string.match(a, '^(%d+)-(%d+)$')
-  local b_ms, b_n = string.match(b, '^(%d+)-(%d+)$')
-  if a_ms ~= b_ms then return tonumber(a_ms) < tonumber(b_ms) end
-  return tonumber(a_n) <= tonumber(b_n)
-end
-
-local restored_to = field('ra')
-if ARGV[6] ~= '' and restored_to and not_after(ARGV[6], restored_to) then return { 'DUP' } end
+if counted then return { 'DUP' } end
 local set_back = number('sb')
 if ARGV[7] ~= '1' and now - reserved_at > KEEP_MS - set_back then return { 'OLD', text(set_back) } end
 local entry = charge('lost', id, sub, actual, note)

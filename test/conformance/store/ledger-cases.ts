@@ -5,6 +5,7 @@ import {
   EPOCH,
   fund,
   hold,
+  LEASE_MS,
   NOTE,
   OTHER,
   open,
@@ -381,6 +382,48 @@ export function ledgerCases(current: Current): void {
       expect(await repeated('r3', `${now}-6`)).toBe('LOST')
       expect(await repeated('r4', `${now + 1}-0`)).toBe('LOST')
       expect([await sums(), await lastEntry()]).toMatchObject([[52, 1], { postedAs: `${now + 1}-0` }])
+    })
+  })
+
+  describe('a request that a restore has counted', () => {
+    const changes = [{ credited: 0, spent: 30 }]
+    const restored = async (now: number) => {
+      const correction = { account: ACCOUNT, epoch: EPOCH, id: 'restore', reason: 'restore' as const }
+      const command = { ...correction, changes, restoredTo: `${now}-0` }
+      expect(await ledger().adjust(command)).toBe('OK')
+    }
+    const late = (id: string, now: number) => settle(ledger(), id, 9, now, { postedAs: `${now}-0` })
+
+    test('is not charged again while its hold is pending', async () => {
+      await fund(ledger(), ACCOUNT, 100)
+      const now = await hold(ledger(), reservation('r1', 20, { seen: 5 }))
+      await restored(now)
+      expect(await late('r1', now)).toBe('DUP')
+      expect(await sums()).toEqual([70, 0])
+    })
+
+    test('gets back what its expiry charged', async () => {
+      await fund(ledger(), ACCOUNT, 100)
+      const now = await hold(ledger(), reservation('r1', 20, { seen: 5 }))
+      await current().advance(LEASE_MS)
+      await ledger().reap(ACCOUNT, 10)
+      expect(await sums()).toEqual([95, 0])
+      await restored(now)
+      expect(await late('r1', now)).toBe('DUP')
+      expect([await sums(), await lastEntry()]).toMatchObject([[70, 0], { kind: 'late', delta: 5 }])
+    })
+
+    test('is not charged when its hold expires, unless a proxy has renewed it since', async () => {
+      await fund(ledger(), ACCOUNT, 100)
+      const now = await hold(ledger(), reservation('r1', 20, { seen: 5 }))
+      const other = await hold(ledger(), reservation('r2', 20, { seen: 5 }))
+      await restored(now)
+      await current().advance(5_000)
+      const { account: _, ...terms } = reservation('r2', 20, { seen: 7 })
+      await ledger().renew(ACCOUNT, [{ ...terms, reservedAt: other }])
+      await current().advance(LEASE_MS)
+      await ledger().reap(ACCOUNT, 10)
+      expect(await sums()).toEqual([63, 0])
     })
   })
 

@@ -1,0 +1,51 @@
+/** The checkpoint in a file. A crash leaves the old content or the new, never a part. */
+import { open, readFile, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { type CheckpointStore, Superseded } from './checkpoint-store.ts'
+import { marks } from './mark.ts'
+
+const content = z.object({ version: z.literal(1), epoch: z.int().min(0), accounts: marks })
+
+/** `folder` must exist. */
+export function fileCheckpoints(folder: string): CheckpointStore {
+  const path = join(folder, 'ledger.json')
+  const read = async () => {
+    try {
+      return content.parse(JSON.parse(await readFile(path, 'utf8')))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { epoch: 0, accounts: {} }
+      throw new Error(`the checkpoint ${path} cannot be read`, { cause: error })
+    }
+  }
+  return {
+    shards: 1,
+    async load() {
+      const { epoch, accounts } = await read()
+      return { epoch, shards: [accounts] }
+    },
+    async save(_shard, accounts, epoch) {
+      if ((await read()).epoch > epoch) throw new Superseded()
+      await replace(path, `${JSON.stringify({ version: 1, epoch, accounts })}\n`)
+    },
+  }
+}
+
+/** Writes a file so that it survives a crash of the machine. */
+async function replace(path: string, text: string): Promise<void> {
+  const draft = `${path}.new`
+  const file = await open(draft, 'w', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(draft, path)
+  const folder = await open(dirname(path), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,107 @@
+/** The checkpoint in Secrets of the controller's namespace, each with the accounts whose hash begins with its number. */
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+import { z } from 'zod'
+import { type KubeClient, KubeError, kubeObject } from '../kube/types.ts'
+import { type CheckpointStore, Superseded } from './checkpoint-store.ts'
+import { type Marks, marks } from './mark.ts'
+
+const SHARDS = 256
+const PREFIX = 'sluice-ledger-'
+const EPOCH = 'sluice.dev/epoch'
+const LABELS = { 'app.kubernetes.io/managed-by': 'sluice', 'sluice.dev/checkpoint': 'ledger' }
+/** Secrets of one page. Each may have almost a megabyte. */
+const PAGE = 16
+
+const secret = kubeObject.extend({
+  metadata: kubeObject.shape.metadata.extend({ annotations: z.record(z.string(), z.string()).default({}) }),
+  data: z.object({ accounts: z.string() }),
+})
+const page = z.object({
+  metadata: z.object({ continue: z.string().optional() }),
+  items: z.array(secret),
+})
+
+const compress = promisify(gzip)
+const decompress = promisify(gunzip)
+
+export function secretCheckpoints(client: KubeClient, namespace: string): CheckpointStore {
+  const path = `/api/v1/namespaces/${namespace}/secrets`
+  const nameOf = (shard: number) => `${PREFIX}${shard.toString(16).padStart(2, '0')}`
+  /** resourceVersion of each Secret that exists. */
+  const versions = new Map<number, string>()
+
+  const read = async (name: string) => {
+    try {
+      return secret.parse(await client.request({ path: `${path}/${name}` }))
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return undefined
+      throw error
+    }
+  }
+
+  return {
+    shards: SHARDS,
+    async load() {
+      const shards: Marks[] = Array.from({ length: SHARDS }, () => ({}))
+      const labelSelector = Object.entries(LABELS).map(([name, value]) => `${name}=${value}`)
+      let epoch = 0
+      let token: string | undefined
+      versions.clear()
+      do {
+        const query = { labelSelector: labelSelector.join(','), limit: String(PAGE), ...(token && { continue: token }) }
+        const { metadata, items } = page.parse(await client.request({ path, query }))
+        for (const item of items) {
+          const shard = Number.parseInt(item.metadata.name.slice(PREFIX.length), 16)
+          if (nameOf(shard) !== item.metadata.name) continue
+          versions.set(shard, item.metadata.resourceVersion)
+          shards[shard] = await unpack(item.data.accounts)
+          epoch = Math.max(epoch, epochOf(item))
+        }
+        token = metadata.continue || undefined
+      } while (token !== undefined)
+      return { epoch, shards }
+    },
+    async save(shard, accounts, epoch) {
+      const name = nameOf(shard)
+      const known = versions.get(shard)
+      const body = {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: {
+          name,
+          namespace,
+          labels: LABELS,
+          annotations: { [EPOCH]: String(epoch) },
+          ...(known !== undefined && { resourceVersion: known }),
+        },
+        type: 'sluice.dev/ledger',
+        data: { accounts: await pack(accounts) },
+      }
+      const call = known === undefined ? { method: 'POST' as const, path } : { method: 'PUT' as const, path: `${path}/${name}` }
+      try {
+        versions.set(shard, kubeObject.parse(await client.request({ ...call, body })).metadata.resourceVersion)
+      } catch (error) {
+        // Another controller has written it, or it was deleted: the next attempt knows.
+        const changed = error instanceof KubeError && (error.status === 409 || error.status === 404)
+        if (!changed) throw error
+        const found = await read(name)
+        if (found === undefined) versions.delete(shard)
+        else if (epochOf(found) > epoch) throw new Superseded()
+        else versions.set(shard, found.metadata.resourceVersion)
+        throw error
+      }
+    },
+  }
+}
+
+const epochOf = ({ metadata }: z.output<typeof secret>) => Number(metadata.annotations[EPOCH] ?? 0)
+
+async function pack(accounts: Marks): Promise<string> {
+  const packed = await compress(JSON.stringify(accounts))
+  return packed.toString('base64')
+}
+
+async function unpack(text: string): Promise<Marks> {
+  return marks.parse(JSON.parse((await decompress(Buffer.from(text, 'base64'))).toString()))
+}
