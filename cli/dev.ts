@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { EnvironmentError } from '../contract/env.ts'
+import { fileCheckpoints } from '../controller/books/checkpoint-file.ts'
 import { type Controller, startController } from '../controller/main.ts'
 import { EXAMPLE_KEY, type ExampleUpstream, startExampleUpstream } from '../examples/upstream/server.ts'
 import { type RunningProxy, startProxy } from '../proxy/main.ts'
@@ -21,7 +22,9 @@ const LOOPBACK = ['127.0.0.1', '::1']
 export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
   const program = openProgram(
     processEnv,
-    'starting; balances are in memory and are lost when this process ends',
+    processEnv.SLUICE_STATE_DIR === undefined
+      ? 'starting; balances are in memory and are lost when this process ends'
+      : 'starting; balances are kept in SLUICE_STATE_DIR',
   )
   if (program === undefined) return
   const { env, out } = program
@@ -70,6 +73,7 @@ async function start(
     namespace: env.SLUICE_NAMESPACE,
     env: example ? { ...processEnv, UPSTREAM_PORT: String(running.upstream?.port) } : processEnv,
     log,
+    checkpoints: env.SLUICE_STATE_DIR === undefined ? undefined : fileCheckpoints(env.SLUICE_STATE_DIR),
   })
   await running.controller.ready
   const { controller } = running

@@ -5,6 +5,7 @@ import type { Environment } from '../contract/env.ts'
 import type { Log } from '../contract/log.ts'
 import type { Store } from '../store/contract.ts'
 import { Alarm } from './alarm.ts'
+import { secretCheckpoints } from './books/checkpoint-secrets.ts'
 import { Compilation } from './compile/compilation.ts'
 import { compileSlice } from './compile/index.ts'
 import { KeyMinter, type KeyWanted } from './keys/minter.ts'
@@ -166,7 +167,7 @@ export class ClusterController {
   }
 
   #lead(): void {
-    const { store, kube, env, instance, log } = this.#options
+    const { store, kube, namespace, env, instance, log } = this.#options
     if (this.#stopped) return
     log.info({ instance }, 'this controller is now the leader')
     const leader = new Leader({
@@ -174,6 +175,7 @@ export class ClusterController {
       log,
       now: Date.now,
       recorded: this.#source.recorded(),
+      checkpoints: secretCheckpoints(kube, namespace),
       found: (id) => this.#source.found(id)?.status,
       onFenced: () => this.#end.resolve('another controller has taken over'),
       onChange: (ids) => this.#term?.writer.changed(ids),

@@ -1,7 +1,7 @@
 /** What a controller does while it leads: publish, apply credits, keep statuses, expire abandoned holds. */
 
 import type { Log } from '../contract/log.ts'
-import { pause } from '../kit/time.ts'
+import { pause, withDeadline } from '../kit/time.ts'
 import {
   type Heartbeat,
   type Inspection,
@@ -9,6 +9,9 @@ import {
   type Store,
   StoreUnavailable,
 } from '../store/contract.ts'
+import type { CheckpointStore } from './books/checkpoint-store.ts'
+import { Superseded } from './books/checkpoint-store.ts'
+import { Checkpoints } from './books/checkpoints.ts'
 import { Sweep } from './books/sweep.ts'
 import { CreditApplier } from './publish/credits.ts'
 import { type AttemptOutcome, Publisher, type PublishResult } from './publish/publisher.ts'
@@ -34,6 +37,8 @@ const GONE_MS = 5_000
 const LEASES_END_MS = 26_000
 const SEARCHED_PER_SECOND = 5_000
 const REPAIR_MS = 60_000
+/** For the last checkpoint of a term: the next leader waits. */
+const LAST_LOOK_MS = 3_000
 /** A new leader compares all stored records this soon. */
 const FIRST_REPAIR_MS = 2_000
 interface LeadOptions {
@@ -44,6 +49,8 @@ interface LeadOptions {
   /** Called when another controller has taken over: this one publishes nothing more. */
   onFenced: () => void
   recorded?: Recorded
+  /** Balances outside the store, to restore them if the store loses them. */
+  checkpoints?: CheckpointStore | undefined
   /** See BoardOptions.found. */
   found?: (id: string) => FoundStatus | undefined
   /**
@@ -64,6 +71,7 @@ export class Leader {
   readonly #board: StatusBoard
   readonly #credits: CreditApplier
   readonly #sweep: Sweep
+  readonly #checkpoints: Checkpoints | undefined
   readonly #publisher: Publisher
   readonly #ready = Promise.withResolvers<void>()
   readonly #stop = new AbortController()
@@ -91,11 +99,14 @@ export class Leader {
     // Without this handler, a rejection would end a process that does not await `ready`.
     this.ready.catch(() => {})
     this.#board = new StatusBoard({ store, log, now, found, onChange: (ids) => this.#changed(ids) })
-    this.#credits = new CreditApplier({ ledger: store.ledger, log, now, recorded })
+    this.#checkpoints = options.checkpoints && new Checkpoints(options.checkpoints, log)
+    const checkpoints = this.#checkpoints
+    this.#credits = new CreditApplier({ ledger: store.ledger, log, now, recorded, checkpoints })
     this.#sweep = new Sweep(store.ledger)
     this.#publisher = new Publisher({
       store,
       credits: this.#credits,
+      savedEpoch: () => checkpoints?.load(),
       log,
       now,
       onResult: (result) => this.#onResult(result),
@@ -114,7 +125,9 @@ export class Leader {
       this.#repair(),
     ]
     this.#unwatch = store.onRestored(() => {
-      if (this.#published) void this.#onMoney((compiled) => this.#credits.reassert(compiled))
+      if (!this.#published) return
+      this.#credits.distrust()
+      void this.#onMoney((compiled) => this.#credits.reassert(compiled))
     })
   }
 
@@ -155,8 +168,15 @@ export class Leader {
 
   /** Resolves when running calls have ended. */
   async stop(): Promise<void> {
-    this.#stop.abort()
     this.#unwatch()
+    // The next leader, or the next start, begins with what is known now.
+    const last = withDeadline(
+      this.#lookAtActive(),
+      LAST_LOOK_MS,
+      () => new Error('the last look took too long'),
+    )
+    await last.catch((error: unknown) => this.#logAway(error))
+    this.#stop.abort()
     await Promise.all([...this.#loops, this.#publisher.stop()])
     await this.#money
   }
@@ -187,6 +207,18 @@ export class Leader {
   async #lookAtActive(): Promise<void> {
     await this.#sweep.round()
     await this.#onMoney((compiled) => this.#credits.read(compiled, this.#sweep.active))
+    await this.#saveCheckpoint(this.#stop.signal)
+  }
+
+  async #saveCheckpoint(signal?: AbortSignal): Promise<void> {
+    const epoch = this.position?.epoch
+    if (this.#checkpoints === undefined || epoch === undefined) return
+    try {
+      await this.#checkpoints.save(epoch, signal)
+    } catch (error) {
+      if (!(error instanceof Superseded)) throw error
+      this.#options.onFenced()
+    }
   }
 
   /** In parts, so that changes need not wait, and a store with a million accounts has little to do. */

@@ -3,6 +3,7 @@ import type { AdminPage } from '../admin/server.ts'
 import type { Log } from '../contract/log.ts'
 import type { Store } from '../store/contract.ts'
 import { Alarm } from './alarm.ts'
+import type { CheckpointStore } from './books/checkpoint-store.ts'
 import { compile } from './compile/index.ts'
 import { Leader } from './lead.ts'
 import { controllerPages } from './pages.ts'
@@ -20,6 +21,8 @@ interface ControllerOptions {
   /** Values for `${NAME}` in resources. */
   env: Readonly<Record<string, string | undefined>>
   log: Log
+  /** Keeps balances when the process ends; absent: they end with the store. */
+  checkpoints?: CheckpointStore | undefined
   /** Milliseconds since the epoch; default Date.now. */
   now?: () => number
 }
@@ -38,9 +41,11 @@ export interface Controller {
   stop(): Promise<void>
 }
 
-/** Starts a controller that always leads. Rejects with FolderMissing. */
+/** Starts a controller that always leads. Rejects with FolderMissing, and if the checkpoint cannot be read. */
 export async function startController(options: ControllerOptions): Promise<Controller> {
-  const { store, dir, namespace, env, log, now = Date.now } = options
+  const { store, dir, namespace, env, log, checkpoints, now = Date.now } = options
+  // A checkpoint that cannot be read must not be replaced by an empty one.
+  await checkpoints?.load()
   let snapshot = emptySnapshot()
   let problems: Problem[] = []
   let compiled: Compiled | undefined
@@ -51,6 +56,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     store,
     log,
     now,
+    checkpoints,
     onFenced() {
       fenced = true
       log.error({}, 'another controller has taken over; this one stops publishing')

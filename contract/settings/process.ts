@@ -13,6 +13,9 @@ export const processSettings = {
   SLUICE_CONFIG_DIR: text().describe(
     'Folder of resources that `sluice dev` reads; default: the quickstart example.',
   ),
+  SLUICE_STATE_DIR: text().describe(
+    'Folder in which `sluice dev` keeps balances when it ends; it must exist. Default: balances end with the process.',
+  ),
   SLUICE_NAMESPACE: z
     .string()
     .default('default')

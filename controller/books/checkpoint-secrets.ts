@@ -49,13 +49,17 @@ export function secretCheckpoints(client: KubeClient, namespace: string): Checkp
       let token: string | undefined
       versions.clear()
       do {
-        const query = { labelSelector: labelSelector.join(','), limit: String(PAGE), ...(token && { continue: token }) }
+        const query = {
+          labelSelector: labelSelector.join(','),
+          limit: String(PAGE),
+          ...(token && { continue: token }),
+        }
         const { metadata, items } = page.parse(await client.request({ path, query }))
         for (const item of items) {
           const shard = Number.parseInt(item.metadata.name.slice(PREFIX.length), 16)
           if (nameOf(shard) !== item.metadata.name) continue
           versions.set(shard, item.metadata.resourceVersion)
-          shards[shard] = await unpack(item.data.accounts)
+          shards[shard] = await unpack(item)
           epoch = Math.max(epoch, epochOf(item))
         }
         token = metadata.continue || undefined
@@ -78,9 +82,15 @@ export function secretCheckpoints(client: KubeClient, namespace: string): Checkp
         type: 'sluice.dev/ledger',
         data: { accounts: await pack(accounts) },
       }
-      const call = known === undefined ? { method: 'POST' as const, path } : { method: 'PUT' as const, path: `${path}/${name}` }
+      const call =
+        known === undefined
+          ? { method: 'POST' as const, path }
+          : { method: 'PUT' as const, path: `${path}/${name}` }
       try {
-        versions.set(shard, kubeObject.parse(await client.request({ ...call, body })).metadata.resourceVersion)
+        versions.set(
+          shard,
+          kubeObject.parse(await client.request({ ...call, body })).metadata.resourceVersion,
+        )
       } catch (error) {
         // Another controller has written it, or it was deleted: the next attempt knows.
         const changed = error instanceof KubeError && (error.status === 409 || error.status === 404)
@@ -102,6 +112,10 @@ async function pack(accounts: Marks): Promise<string> {
   return packed.toString('base64')
 }
 
-async function unpack(text: string): Promise<Marks> {
-  return marks.parse(JSON.parse((await decompress(Buffer.from(text, 'base64'))).toString()))
+async function unpack({ metadata: { name, namespace }, data }: z.output<typeof secret>): Promise<Marks> {
+  try {
+    return marks.parse(JSON.parse((await decompress(Buffer.from(data.accounts, 'base64'))).toString()))
+  } catch (cause) {
+    throw new Error(`the checkpoint in the Secret ${namespace}/${name} cannot be read`, { cause })
+  }
 }

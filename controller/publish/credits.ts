@@ -5,6 +5,10 @@
 import type { Log } from '../../contract/log.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
 import type { Balance, Ledger } from '../../store/ledger/contract.ts'
+import { compareEntries } from '../../store/ledger/entry-log.ts'
+import type { Checkpoints } from '../books/checkpoints.ts'
+import { markOf } from '../books/mark.ts'
+import { restoreAccount } from '../books/restore.ts'
 import type {
   AppliedCredits,
   Compiled,
@@ -22,6 +26,8 @@ interface CreditOptions {
   /** Milliseconds since the epoch. */
   now: () => number
   recorded?: Recorded | undefined
+  /** Restores accounts that the ledger has lost. Loaded before the first call of `apply`. */
+  checkpoints?: Checkpoints | undefined
 }
 
 type Money = Pick<Compiled, 'accounts' | 'credits'>
@@ -35,6 +41,10 @@ interface Account {
   /** The term in which it was opened. */
   epoch: number | undefined
   balance: Balance | undefined
+  /** What its status says, before the ledger has answered. */
+  recorded: Pick<Funds, 'credited' | 'spent'>
+  /** Credits that the ledger has applied, as far as this process knows: "namespace/name" and amount. */
+  readonly credits: Record<string, number>
 }
 
 /** The leader of a later term was at work in the ledger. */
@@ -49,6 +59,8 @@ export class CreditApplier {
   readonly #results = new Map<string, { plan: CreditPlan; result: CreditResult }>()
   /** Accounts that received a credit since their balance was read. */
   readonly #raised = new Set<string>()
+  /** Sum of the Credits of each account. */
+  readonly #planned = new Map<string, number>()
   /** The leader's term; undefined before the first publication. */
   #epoch: number | undefined
   /** The last result. */
@@ -110,6 +122,11 @@ export class CreditApplier {
     return this.applied(money)
   }
 
+  /** The store was away, and may have lost entries: every account is checked again before it is used. */
+  distrust(): void {
+    for (const account of this.#accounts.values()) account.epoch = undefined
+  }
+
   /** The known results for `money`. */
   applied({ accounts, credits }: Money): AppliedCredits {
     const results = new Map<string, CreditResult>()
@@ -135,6 +152,9 @@ export class CreditApplier {
    */
   #remember({ accounts, credits }: Money): void {
     const named = new Set(credits.map(({ id }) => id))
+    this.#planned.clear()
+    for (const { account, amount } of credits)
+      this.#planned.set(account, (this.#planned.get(account) ?? 0) + amount)
     for (const id of this.#results.keys()) if (!named.has(id)) this.#results.delete(id)
     const { recorded } = this.#options
     for (const [id, record] of accounts)
@@ -154,11 +174,9 @@ export class CreditApplier {
     const account = this.#accounts.get(id)
     if (account === undefined) return
     if (this.#epoch !== undefined && account.epoch !== this.#epoch) {
-      const reply = await this.#options.ledger.open({
-        account: id,
-        epoch: this.#epoch,
-        create: !account.used,
-      })
+      await this.#restore(id, this.#epoch)
+      const create = !account.used || this.#isProven(id, account)
+      const reply = await this.#options.ledger.open({ account: id, epoch: this.#epoch, create })
       if (reply === 'FENCED') throw new Fenced()
       if (reply === 'NOACCT') return this.#lose(id, account)
       account.epoch = this.#epoch
@@ -172,17 +190,55 @@ export class CreditApplier {
     const balance = await this.#options.ledger.balance(id)
     this.#raised.delete(id)
     if (balance !== undefined) {
+      if (account.epoch === this.#epoch && this.#hasLost(id, balance)) {
+        account.epoch = undefined
+        return this.#open(id)
+      }
       account.balance = balance
+      if (account.epoch === this.#epoch) this.#note(id, account, balance)
       account.used ||= balance.posted !== 0 || balance.held !== 0 || balance.entries > 0
       if (account.state === 'lost')
         this.#options.log.info({ account: id }, 'the ledger has this account again')
       account.state = 'open'
       return
     }
-    if (account.used) return this.#lose(id, account)
+    const isMarked = this.#options.checkpoints?.mark(id) !== undefined
+    if (account.used && !isMarked) return this.#lose(id, account)
     account.epoch = undefined
     account.state = 'unknown'
     if (this.#epoch !== undefined) await this.#open(id)
+  }
+
+  async #restore(account: string, epoch: number): Promise<void> {
+    const { checkpoints, ledger, log } = this.#options
+    const mark = checkpoints?.mark(account)
+    if (mark === undefined) return
+    const outcome = await restoreAccount(ledger, { account, epoch, mark })
+    if (outcome === 'restored')
+      log.warn({ account }, 'the ledger had lost entries of an account; its balance was restored')
+  }
+
+  /** A look at the sums alone: the account is compared whole when the store was away and when a term begins. */
+  #hasLost(id: string, { entries, lastEntry }: Balance): boolean {
+    const mark = this.#options.checkpoints?.mark(id)
+    if (mark?.last === undefined) return false
+    return lastEntry === undefined || entries < mark.entries || compareEntries(lastEntry, mark.last) < 0
+  }
+
+  #note(id: string, { credits }: Account, balance: Balance): void {
+    const { checkpoints } = this.#options
+    checkpoints?.note(id, markOf(balance, credits, checkpoints.mark(id)))
+  }
+
+  /**
+   * Whether an account that the ledger lacks can be opened again from its Credits alone: it was so new that it is in no
+   * checkpoint, it had spent nothing, and the Credits that it had all still exist.
+   */
+  #isProven(id: string, { balance, recorded }: Account): boolean {
+    const { checkpoints } = this.#options
+    if (checkpoints === undefined || checkpoints.mark(id) !== undefined) return false
+    const { credited, spent } = balance === undefined ? recorded : fundsOf(balance)
+    return spent === 0 && credited === (this.#planned.get(id) ?? 0)
   }
 
   #lose(id: string, account: Account): void {
@@ -220,12 +276,16 @@ export class CreditApplier {
     const before = this.#latest(plan)
     if (reply === 'FENCED') throw new Fenced()
     if (reply === 'NOACCT') {
-      if (account.used) return this.#lose(accountId, account)
+      if (account.used && this.#options.checkpoints?.mark(accountId) === undefined)
+        return this.#lose(accountId, account)
       account.state = 'unknown'
       account.epoch = undefined
       throw new Error('an account that was opened is missing in the ledger')
     }
-    if (reply === 'OK' || reply === 'DUP') account.used = true
+    if (reply === 'OK' || reply === 'DUP') {
+      account.used = true
+      account.credits[id] = amount
+    }
     this.#results.set(id, { plan, result: resultOf(reply, before, now) })
     if (reply === 'OK') this.#raised.add(accountId)
   }
@@ -236,7 +296,14 @@ const NOTHING = { credited: 0, spent: 0 }
 
 function firstSight(record: AccountRecord, recorded: Recorded | undefined): Account {
   const { credited, spent } = recorded?.account(`${record.namespace}/${record.name}`) ?? NOTHING
-  return { used: credited !== 0 || spent !== 0, state: 'unknown', epoch: undefined, balance: undefined }
+  return {
+    used: credited !== 0 || spent !== 0,
+    state: 'unknown',
+    epoch: undefined,
+    balance: undefined,
+    recorded: { credited, spent },
+    credits: {},
+  }
 }
 
 function resultOf(

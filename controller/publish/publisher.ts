@@ -24,6 +24,8 @@ interface PublisherOptions {
   now: () => number
   /** Called after each attempt that did not fail, in order. */
   onResult: (result: PublishResult) => void
+  /** The epoch of the leader that kept books outside the store last. */
+  savedEpoch?: () => Promise<number> | undefined
   /** Called after each attempt, with its outcome. */
   onAttempt?: ((outcome: AttemptOutcome, seconds: number) => void) | undefined
   /** Called when most of the keys or routes were removed at once. */
@@ -229,7 +231,8 @@ export class Publisher {
   async #newEpoch(): Promise<number> {
     const { config } = this.#options.store
     const seen = await config.heartbeats(HEARTBEATS_WITHIN_MS)
-    return config.newEpoch(Math.max(this.#above, ...seen.map(({ epoch }) => epoch)))
+    const saved = (await this.#options.savedEpoch?.()) ?? 0
+    return config.newEpoch(Math.max(this.#above, saved, ...seen.map(({ epoch }) => epoch)))
   }
 
   /** A new leader first trusts the manifest, so that it can publish soon; `repair` compares all records later. */

@@ -1,0 +1,216 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createEmbeddedStore } from '../../store/embedded/index.ts'
+import type { EntryNote, Ledger, Settle } from '../../store/ledger/contract.ts'
+import { type Mark, markOf } from './mark.ts'
+import { RestoreFailed, restoreAccount } from './restore.ts'
+
+const ACCOUNT = 'a'
+const LEASE_MS = 30_000
+const NOTE: EntryNote = {
+  ...{ model: 'm', channel: '', key: 'k', endpoint: 'chat', tier: '', price: '' },
+  ...{ reason: 'usage', tokens: {}, flags: [] },
+}
+
+/** What happens to the account, a second after the previous step. */
+type Step =
+  | { do: 'credit'; id: string; amount: number }
+  | { do: 'reserve'; id: string; seen: number }
+  | { do: 'settle'; id: string; actual: number }
+
+/** A ledger that ran these steps, on a clock of its own. */
+async function run(steps: readonly Step[]) {
+  const clock = { now: 1_000_000 }
+  const { ledger } = createEmbeddedStore({ now: () => clock.now })
+  await ledger.open({ account: ACCOUNT, epoch: 1, create: true })
+  const reservedAt = new Map<string, number>()
+  const settles = new Map<string, Settle>()
+  for (const step of steps) {
+    clock.now += 1_000
+    const { id } = step
+    if (step.do === 'credit') await ledger.topup({ account: ACCOUNT, epoch: 1, id, amount: step.amount })
+    else if (step.do === 'reserve') {
+      await ledger.reserve(reservation(id, step.seen))
+      reservedAt.set(id, clock.now)
+    } else {
+      const settle = {
+        account: ACCOUNT,
+        id,
+        actual: step.actual,
+        reservedAt: reservedAt.get(id) ?? 0,
+        note: NOTE,
+      }
+      const reply = await ledger.settle(settle)
+      settles.set(id, 'entry' in reply ? { ...settle, postedAs: reply.entry } : settle)
+    }
+  }
+  return { ledger, clock, reservedAt, settles }
+}
+
+function reservation(id: string, seen = 0) {
+  const terms = { amount: 10, enforced: false, overdraft: 0, leaseMs: LEASE_MS }
+  return { account: ACCOUNT, id, seen, ...terms, note: NOTE }
+}
+
+async function markAfter(steps: readonly Step[]): Promise<Mark> {
+  const { ledger } = await run(steps)
+  const credits = steps.flatMap((step) => (step.do === 'credit' ? [[step.id, step.amount] as const] : []))
+  const balance = await ledger.balance(ACCOUNT)
+  if (balance === undefined) throw new Error('no account')
+  return markOf(balance, Object.fromEntries(credits))
+}
+
+const sums = async (ledger: Ledger) => {
+  const { credited = 0, posted = 0, held = 0 } = (await ledger.balance(ACCOUNT)) ?? {}
+  return { credited, spent: credited - posted, held }
+}
+
+const HISTORY: Step[] = [
+  { do: 'credit', id: 'default/c1', amount: 100 },
+  { do: 'reserve', id: 'r1', seen: 1 },
+  { do: 'settle', id: 'r1', actual: 7 },
+  { do: 'credit', id: 'default/c2', amount: 50 },
+  { do: 'reserve', id: 'r2', seen: 2 },
+  { do: 'settle', id: 'r2', actual: 9 },
+]
+
+describe('an empty store', () => {
+  test('gets credits and costs back, and its credits count as applied', async () => {
+    const mark = await markAfter(HISTORY)
+    const { ledger } = createEmbeddedStore()
+    expect(await restoreAccount(ledger, { account: ACCOUNT, epoch: 2, mark })).toBe('restored')
+    expect(await sums(ledger)).toEqual({ credited: 150, spent: 16, held: 0 })
+    const again = { account: ACCOUNT, epoch: 2, id: 'default/c1', amount: 100 }
+    expect(await ledger.topup(again)).toEqual({ reply: 'DUP' })
+  })
+
+  test('is not restored twice, wherever the first leader was interrupted', async () => {
+    const mark = await markAfter(HISTORY)
+    for (let calls = 0; calls < 12; calls++) {
+      const { ledger } = createEmbeddedStore()
+      let left = calls
+      const dying = new Proxy(ledger, {
+        get: (target, name: keyof Ledger) =>
+          left-- > 0
+            ? target[name]
+            : () => {
+                throw new Error('killed')
+              },
+      })
+      await restoreAccount(dying, { account: ACCOUNT, epoch: 2, mark }).catch(() => undefined)
+      await restoreAccount(ledger, { account: ACCOUNT, epoch: 3, mark })
+      expect(await sums(ledger)).toEqual({ credited: 150, spent: 16, held: 0 })
+    }
+  })
+
+  test('an operator’s corrections come back', async () => {
+    const { ledger } = await run(HISTORY)
+    const changes = [{ credited: 20, spent: -3 }]
+    await ledger.adjust({ account: ACCOUNT, epoch: 1, id: 'o', reason: 'operator', changes })
+    const balance = await ledger.balance(ACCOUNT)
+    const mark = markOf(balance ?? fail(), { 'default/c1': 100, 'default/c2': 50 })
+    const empty = createEmbeddedStore().ledger
+    await restoreAccount(empty, { account: ACCOUNT, epoch: 2, mark })
+    expect(await sums(empty)).toEqual({ credited: 170, spent: 13, held: 0 })
+  })
+})
+
+test('a store that has everything is left alone, also when it has more', async () => {
+  const mark = await markAfter(HISTORY.slice(0, 3))
+  const { ledger } = await run(HISTORY)
+  const entries = (await ledger.balance(ACCOUNT))?.entries
+  expect(await restoreAccount(ledger, { account: ACCOUNT, epoch: 2, mark })).toBe('intact')
+  expect((await ledger.balance(ACCOUNT))?.entries).toBe(entries)
+})
+
+test('a loss shows although new entries outnumber the lost ones', async () => {
+  const mark = await markAfter(HISTORY)
+  const { ledger, clock } = await run(HISTORY.slice(0, 3))
+  clock.now += 60_000
+  for (const id of ['n1', 'n2', 'n3', 'n4']) {
+    await ledger.reserve(reservation(id))
+    await ledger.settle({ account: ACCOUNT, id, actual: 1, reservedAt: clock.now, note: NOTE })
+  }
+  expect(await restoreAccount(ledger, { account: ACCOUNT, epoch: 2, mark })).toBe('restored')
+  expect(await sums(ledger)).toEqual({ credited: 150, spent: 20, held: 0 })
+})
+
+test('an older leader restores nothing', async () => {
+  const mark = await markAfter(HISTORY)
+  const { ledger } = createEmbeddedStore()
+  await ledger.open({ account: ACCOUNT, epoch: 9, create: true })
+  await ledger.topup({ account: ACCOUNT, epoch: 9, id: 'default/c9', amount: 1 })
+  const restore = restoreAccount(ledger, { account: ACCOUNT, epoch: 8, mark })
+  await expect(restore).rejects.toThrow(RestoreFailed)
+})
+
+/** Random histories: credits, and requests that begin and end in any order. */
+const history = fc
+  .array(fc.tuple(fc.constantFrom('credit', 'begin', 'end'), fc.nat(50), fc.nat(9)), {
+    minLength: 1,
+    maxLength: 40,
+  })
+  .map((plan) => {
+    const steps: Step[] = []
+    const open: string[] = []
+    plan.forEach(([kind, amount, pick], i) => {
+      if (kind === 'credit') steps.push({ do: 'credit', id: `default/c${i}`, amount })
+      else if (kind === 'begin') {
+        open.push(`r${i}`)
+        steps.push({ do: 'reserve', id: `r${i}`, seen: amount % 5 })
+      } else {
+        const [id] = open.splice(pick % Math.max(1, open.length), 1)
+        if (id !== undefined) steps.push({ do: 'settle', id, actual: amount })
+      }
+    })
+    return steps
+  })
+
+test('an older copy ends with each credit and each cost once, whatever came between', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      history,
+      fc.nat(40),
+      fc.nat(40),
+      fc.boolean(),
+      fc.integer({ min: 0, max: 9 }),
+      async (steps, a, b, early, restarts) => {
+        const marked = Math.min(steps.length, Math.max(a, b))
+        const copied = Math.min(marked, Math.min(a, b))
+        const before = await run(steps)
+        const mark = await markAfter(steps.slice(0, marked))
+        const { ledger, clock } = await run(steps.slice(0, copied))
+        clock.now = before.clock.now + 5_000
+
+        const repeatSettles = async () => {
+          for (const settle of before.settles.values()) await ledger.settle(settle)
+        }
+        const restore = () => restoreAccount(ledger, { account: ACCOUNT, epoch: 2, mark })
+        // Proxies repeat what the store may have lost, before the leader has seen the loss or after.
+        if (early) await repeatSettles()
+        for (let i = 0; i <= restarts % 3; i++) await restore()
+        if (!early) await repeatSettles()
+        for (const step of steps)
+          if (step.do === 'credit')
+            await ledger.topup({ account: ACCOUNT, epoch: 2, id: step.id, amount: step.amount })
+        // Requests in flight end as well.
+        let spent = 0
+        for (const step of steps) if (step.do === 'settle') spent += step.actual
+        for (const [id, reservedAt] of before.reservedAt) {
+          if (before.settles.has(id)) continue
+          await ledger.settle({ account: ACCOUNT, id, actual: 3, reservedAt, note: NOTE })
+          spent += 3
+        }
+        clock.now += 600_000
+        await ledger.reap(ACCOUNT, 1_000)
+        const credited = steps.reduce((sum, step) => sum + (step.do === 'credit' ? step.amount : 0), 0)
+        expect(await sums(ledger)).toEqual({ credited, spent, held: 0 })
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+function fail(): never {
+  throw new Error('no account')
+}
