@@ -102,6 +102,7 @@ export class ClusterController {
       leading: () => this.leading(),
       position: () => this.#term?.leader.position,
       removal: () => this.#term?.leader.removal,
+      risks: () => this.#term?.leader.risks ?? [],
       notReady: () => this.notReady(),
       proxies: () => store.config.heartbeats(LIVE_MS),
       compiled: () => this.#latest,

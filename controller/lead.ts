@@ -9,10 +9,11 @@ import {
   type Store,
   StoreUnavailable,
 } from '../store/contract.ts'
+import { RiskWatch } from './books/risks.ts'
 import { Sweep } from './books/sweep.ts'
 import { CreditApplier } from './publish/credits.ts'
 import { type AttemptOutcome, Publisher, type PublishResult } from './publish/publisher.ts'
-import type { AppliedCredits, Compiled, FoundStatus, Recorded, Removal, Touched } from './snapshot.ts'
+import type { AppliedCredits, Compiled, FoundStatus, Recorded, Removal, Risk, Touched } from './snapshot.ts'
 import { type ListedStatus, type Status, StatusBoard } from './status/board.ts'
 
 /** Intervals between reads of the heartbeats: while proxies are taking up a publication, and otherwise. */
@@ -33,6 +34,8 @@ const WALKED_PER_SECOND = 250
 const GONE_MS = 5_000
 const LEASES_END_MS = 26_000
 const SEARCHED_PER_SECOND = 5_000
+/** Between two looks at the settings of the store's servers. */
+const RISKS_MS = 30_000
 const REPAIR_MS = 60_000
 /** A new leader compares all stored records this soon. */
 const FIRST_REPAIR_MS = 2_000
@@ -55,6 +58,10 @@ interface LeadOptions {
   /** Called when most of the keys or routes were removed at once. */
   onRemoval?: (removal: Removal) => void
   onSpoilt?: (spoilt: Inspection['spoilt']) => void
+  /** Called when there are other ways than before in which the store may lose balances. */
+  onRisks?: (risks: readonly Risk[]) => void
+  /** Milliseconds between two looks at the settings of the store's servers; default 30,000. */
+  risksMs?: number | undefined
 }
 
 export class Leader {
@@ -64,6 +71,7 @@ export class Leader {
   readonly #board: StatusBoard
   readonly #credits: CreditApplier
   readonly #sweep: Sweep
+  readonly #risks: RiskWatch
   readonly #publisher: Publisher
   readonly #ready = Promise.withResolvers<void>()
   readonly #stop = new AbortController()
@@ -91,7 +99,9 @@ export class Leader {
     // Without this handler, a rejection would end a process that does not await `ready`.
     this.ready.catch(() => {})
     this.#board = new StatusBoard({ store, log, now, found, onChange: (ids) => this.#changed(ids) })
-    this.#credits = new CreditApplier({ ledger: store.ledger, log, now, recorded })
+    this.#risks = new RiskWatch(store, (risks, before) => this.#onRisks(risks, before))
+    const mayCreate = async () => !mayEvictAll(await this.#risks.risks())
+    this.#credits = new CreditApplier({ ledger: store.ledger, log, now, recorded, mayCreate })
     this.#sweep = new Sweep(store.ledger)
     this.#publisher = new Publisher({
       store,
@@ -112,8 +122,11 @@ export class Leader {
       this.#every(WALK_MS, () => this.#sweep.walk(WALKED_PER_SECOND, this.#stop.signal)),
       this.#every(GONE_MS, () => this.#searchAfterDeaths()),
       this.#repair(),
+      this.#watchRisks(),
     ]
     this.#unwatch = store.onRestored(() => {
+      // Another server may have taken over.
+      this.#risks.look().catch(() => {})
       if (this.#published) void this.#onMoney((compiled) => this.#credits.reassert(compiled))
     })
   }
@@ -135,6 +148,11 @@ export class Leader {
   /** The last removal of most of the keys or routes in this term. */
   get removal(): Removal | undefined {
     return this.#removal
+  }
+
+  /** Ways in which the store may lose balances; empty while they are unknown. */
+  get risks(): readonly Risk[] {
+    return this.#risks.known ?? []
   }
 
   /** Heartbeats of live proxies. */
@@ -182,6 +200,26 @@ export class Leader {
     this.#removal = removal
     this.#options.log.warn({ namespaces: removal.namespaces }, removal.message)
     this.#options.onRemoval?.(removal)
+  }
+
+  #onRisks(risks: readonly Risk[], before: readonly Risk[]): void {
+    const { log, onRisks } = this.#options
+    for (const { kind, message, servers } of risks) log.warn({ risk: kind, servers }, message)
+    const over = before.filter(({ kind }) => !risks.some((risk) => risk.kind === kind))
+    for (const { kind } of over) log.info({ risk: kind }, 'Redis no longer has this fault')
+    this.#board.risks(risks)
+    onRisks?.(risks)
+    if (mayEvictAll(before) && !mayEvictAll(risks))
+      void this.#onMoney((compiled) => this.#credits.reassert(compiled))
+  }
+
+  async #watchRisks(): Promise<void> {
+    const { risksMs = RISKS_MS } = this.#options
+    while (!this.#stop.signal.aborted) {
+      // #followHeartbeats logs an unreachable store.
+      await this.#risks.look().catch(() => {})
+      await pause(this.#risks.known === undefined ? IDLE_MS : risksMs, this.#stop.signal, 'resolve')
+    }
   }
 
   async #lookAtActive(): Promise<void> {
@@ -268,3 +306,5 @@ export class Leader {
     this.#options.log.warn({ err: error }, 'the store does not respond')
   }
 }
+
+const mayEvictAll = (risks: readonly Risk[]) => risks.some(({ kind }) => kind === 'evicts_all')

@@ -67,7 +67,7 @@ const PLACES: Record<string, string[]> = {
   'controller/snapshot.ts': ['contract'],
   'controller/source': ['contract', 'controller/snapshot.ts', 'controller/kube'],
   'controller/compile': ['contract', 'controller/snapshot.ts'],
-  'controller/books': ['store'],
+  'controller/books': ['store', 'controller/snapshot.ts'],
   'controller/publish': ['contract', 'store', 'controller/snapshot.ts'],
   'controller/status': ['contract', 'store', 'controller/snapshot.ts', 'controller/kube'],
   'controller/keys': ['contract', 'controller/snapshot.ts', 'controller/kube'],
