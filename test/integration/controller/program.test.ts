@@ -72,6 +72,7 @@ const instance = z.object({
   epoch: z.number().optional(),
   generation: z.number().optional(),
   proxies: z.array(z.object({ proxy: z.string() })).optional(),
+  risks: z.array(z.object({ kind: z.string() })).optional(),
 })
 
 async function start(name: string, more: Record<string, string> = {}) {
@@ -108,6 +109,8 @@ describe('the program', () => {
       leading: true,
       ready: true,
       proxies: [{ proxy: 'p1' }],
+      // The Redis of these tests saves nothing.
+      risks: [{ kind: 'not_persistent' }],
     })
     const query = `?namespace=${world.namespace}&name=`
     expect(JSON.parse((await call(`${admin}/keys${query}alice`)).text)).toEqual({
