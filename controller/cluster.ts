@@ -95,6 +95,7 @@ export class ClusterController {
       epoch: this.#term?.leader.position?.epoch,
       generation: this.#term?.leader.position?.generation,
       proxies: this.#term?.leader.proxies.length ?? 0,
+      risks: this.#term?.leader.risks.map(({ kind }) => kind) ?? [],
       informers: this.#source.health(),
     }))
     this.pages = controllerPages({

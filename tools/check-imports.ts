@@ -72,7 +72,7 @@ const PLACES: Record<string, string[]> = {
   'controller/status': ['contract', 'store', 'controller/snapshot.ts', 'controller/kube'],
   'controller/keys': ['contract', 'controller/snapshot.ts', 'controller/kube'],
   'controller/kube': ['contract'],
-  'controller/telemetry': ['admin', 'contract'],
+  'controller/telemetry': ['admin', 'contract', 'controller/snapshot.ts'],
 
   'proxy/settings.ts': ['contract', 'proxy/pipeline', 'proxy/socket', 'proxy/relay', 'proxy/server'],
   'proxy/main.ts': [

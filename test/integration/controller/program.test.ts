@@ -130,6 +130,8 @@ describe('the program', () => {
       'sluice_proxies_live 1',
       'sluice_informer_synced{kind="ApiKey"} 1',
       'sluice_resources{kind="ApiKey"} 1',
+      'sluice_store_risk{risk="not_persistent"} 1',
+      'sluice_store_risk{risk="evicts_all"} 0',
       'controller_runtime_reconcile_total{controller="status",result="success"}',
       'workqueue_depth{name="status"} 0',
       'rest_client_requests_total{method="PATCH",code="200"}',
