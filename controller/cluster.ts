@@ -14,14 +14,7 @@ import type { KubeClient } from './kube/types.ts'
 import { Leader } from './lead.ts'
 import { controllerPages } from './pages.ts'
 import { warm } from './publish/changes.ts'
-import {
-  type Changes,
-  type Compiled,
-  type GeneratedKey,
-  noChanges,
-  type Removal,
-  type Touched,
-} from './snapshot.ts'
+import { type Changes, type Compiled, type GeneratedKey, noChanges, type Touched } from './snapshot.ts'
 import { ClusterSource } from './source/cluster/cluster.ts'
 import { LIVE_MS, type ListedStatus } from './status/board.ts'
 import { StatusWriter } from './status/writer.ts'
@@ -180,7 +173,10 @@ export class ClusterController {
       onFenced: () => this.#end.resolve('another controller has taken over'),
       onChange: (ids) => this.#term?.writer.changed(ids),
       onAttempt: (outcome, seconds) => this.metrics.published(outcome, seconds),
-      onRemoval: (removal) => void this.#warnOnLease(removal),
+      onRemoval: ({ message, namespaces }) =>
+        void this.#warnOnLease('MostRemoved', `${message}; namespaces: ${namespaces.join(', ')}`),
+      onRisk: ({ message, servers }) =>
+        void this.#warnOnLease('StoreRisk', `${message} (${servers.join(', ')})`),
       onSpoilt: (spoilt) => this.metrics.spoilt(spoilt),
     })
     const writer = new StatusWriter({
@@ -208,8 +204,8 @@ export class ClusterController {
     minter.want(this.#keysWanted())
   }
 
-  /** Records an event on the Lease: a removal of many resources belongs to none of them, and people look at the Lease. */
-  async #warnOnLease({ message, namespaces }: Removal): Promise<void> {
+  /** Records an event on the Lease, for what belongs to no resource: people look at the Lease. */
+  async #warnOnLease(reason: 'MostRemoved' | 'StoreRisk', note: string): Promise<void> {
     const { kube, env, namespace, log } = this.#options
     const name = env.SLUICE_LEASE_NAME
     const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`
@@ -218,8 +214,7 @@ export class ClusterController {
         .object({ metadata: z.object({ uid: z.string() }) })
         .parse(await kube.request({ path })).metadata
       const regarding = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', namespace, name, uid }
-      const note = `${message}; namespaces: ${namespaces.join(', ')}`
-      this.#events.record({ regarding, type: 'Warning', reason: 'MostRemoved', action: 'Publish', note })
+      this.#events.record({ regarding, type: 'Warning', reason, action: 'Publish', note })
     } catch (error) {
       log.warn({ err: error }, 'cannot write an event')
     }

@@ -1,5 +1,6 @@
 /** What a controller does while it leads: publish, apply credits, keep statuses, expire abandoned holds. */
 
+import { isDeepStrictEqual } from 'node:util'
 import type { Log } from '../contract/log.ts'
 import { pause } from '../kit/time.ts'
 import {
@@ -58,8 +59,8 @@ interface LeadOptions {
   /** Called when most of the keys or routes were removed at once. */
   onRemoval?: (removal: Removal) => void
   onSpoilt?: (spoilt: Inspection['spoilt']) => void
-  /** Called when there are other ways than before in which the store may lose balances. */
-  onRisks?: (risks: readonly Risk[]) => void
+  /** Called for a way in which the store may lose balances, when it is found. */
+  onRisk?: (risk: Risk) => void
   /** Milliseconds between two looks at the settings of the store's servers; default 30,000. */
   risksMs?: number | undefined
 }
@@ -203,12 +204,15 @@ export class Leader {
   }
 
   #onRisks(risks: readonly Risk[], before: readonly Risk[]): void {
-    const { log, onRisks } = this.#options
-    for (const { kind, message, servers } of risks) log.warn({ risk: kind, servers }, message)
+    const { log, onRisk } = this.#options
+    for (const risk of risks) {
+      if (before.some((known) => isDeepStrictEqual(known, risk))) continue
+      log.warn({ risk: risk.kind, servers: risk.servers }, risk.message)
+      onRisk?.(risk)
+    }
     const over = before.filter(({ kind }) => !risks.some((risk) => risk.kind === kind))
     for (const { kind } of over) log.info({ risk: kind }, 'Redis no longer has this fault')
     this.#board.risks(risks)
-    onRisks?.(risks)
     if (mayEvictAll(before) && !mayEvictAll(risks))
       void this.#onMoney((compiled) => this.#credits.reassert(compiled))
   }

@@ -113,6 +113,25 @@ describe('a Redis that lost everything', () => {
   })
 })
 
+describe('a Redis that may evict balances', () => {
+  afterEach(() => redis.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction'))
+
+  it('is reported on the Lease and on the account that waits for another policy', async () => {
+    world.proxy(store)
+    await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+    const controller = world.start({ store, instance: 'one' })
+    await leads(controller)
+    await world.apply('Account', 'team', {})
+    await world.becomes('Account', 'team', 'Ready', 'False StoreEvicts')
+    await world.becomes('Account', 'team', 'AtRisk', 'True StoreEvicts')
+    expect(await store.ledger.balance(objectId(world.namespace, 'team'))).toBeUndefined()
+    await until(async () => (await world.events('team')).includes('Warning StoreEvicts'), 'an event')
+    const onLease = () => world.events('sluice-controller')
+    await until(async () => (await onLease()).includes('Warning StoreRisk'), 'an event on the Lease')
+    expect(await controller.metrics.registry.metrics()).toContain('sluice_store_risk{risk="evicts_all"} 1')
+  })
+})
+
 describe('records changed by others', () => {
   const SPOILT = 'records in the store were removed or changed by someone else; writing them again'
   const FIRST_LOOK_MS = 4_000
