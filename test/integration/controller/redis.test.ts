@@ -134,7 +134,8 @@ describe('a Redis that may evict balances', () => {
 
 describe('records changed by others', () => {
   const SPOILT = 'records in the store were removed or changed by someone else; writing them again'
-  const FIRST_LOOK_MS = 4_000
+  /** Between two looks at the table, which come every two seconds, so that none sees only a part of what a test spoils. */
+  const FIRST_LOOK_MS = 5_000
   const route = { model: 'small', channels: [{ name: 'local' }], free: true }
 
   /** A controller that has published a key and a route, and the table that it published before. */
