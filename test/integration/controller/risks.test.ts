@@ -99,6 +99,8 @@ describe('a Redis that may evict balances', () => {
     await becomes('Credit', 'new-start', 'Ready', 'True Ready')
     await becomes('Account', 'new', 'AtRisk', 'True StoreNotPersistent')
     expect(logged.filter((line) => line.startsWith('info ') && line.includes('evicts_all'))).toHaveLength(1)
+    // Once by each leader, although it lasted longer than the other risk.
+    expect(logged.filter((line) => line.includes('not_persistent'))).toHaveLength(2)
   })
 
   it('that is set so later gets no account from then on', async () => {

@@ -73,6 +73,8 @@ export const CONTROLLER: Mutant[] = [
     'test/integration/controller/risks.test.ts',
     // Accounts stay closed until a new leader comes.
     ['if (mayEvictAll(before) && !mayEvictAll(risks))', 'if (mayEvictAll(risks) && mayEvictAll(before))'],
+    // A risk is logged again whenever another one begins or ends.
+    ['if (before.some((known) => isDeepStrictEqual(known, risk))) continue', ''],
     // Settings that change at run time are not noticed.
     ['await this.#risks.look().catch(() => {})', 'await this.#risks.risks().catch(() => {})'],
     // Accounts are opened before the first look.
