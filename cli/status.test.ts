@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Instance } from './admin/answers.ts'
 import type { Survey } from './admin/survey.ts'
-import { problemsOf, removalsOf, reportOf } from './status.ts'
+import { problemsOf, removalsOf, reportOf, risksOf } from './status.ts'
 
 const controller = (instance: string, more: Partial<Instance> = {}): Instance => ({
   ...{ role: 'controller', instance, epoch: 3, generation: 50, ready: true, leading: false },
@@ -118,4 +118,29 @@ it('reports a large removal, which is not a problem', () => {
   const report = reportOf(survey([controller('a', { leading: true, removal }), proxy('one', 3, 50)]))
   expect(removalsOf(report)).toEqual(['2026-01-01T00:00:00.000Z: 30 of 31 keys are gone (namespaces: a, b)'])
   expect(problemsOf(report)).toEqual([])
+})
+
+describe('risks of Redis', () => {
+  const risk = (kind: string) => ({
+    kind,
+    message: `because of ${kind}`,
+    servers: ['a:1', 'b:2: allkeys-lru'],
+  })
+  const report = (...kinds: string[]) =>
+    reportOf(survey([controller('a', { leading: true, risks: kinds.map(risk) }), proxy('one', 3, 50)]))
+
+  it('are listed with their servers, and are no problems while accounts are opened', () => {
+    const found = report('not_persistent', 'evicts_volatile')
+    expect(risksOf(found)).toEqual([
+      'because of not_persistent (a:1, b:2: allkeys-lru)',
+      'because of evicts_volatile (a:1, b:2: allkeys-lru)',
+    ])
+    expect(problemsOf(found)).toEqual([])
+  })
+
+  it('are a problem if no account is opened', () => {
+    expect(problemsOf(report('evicts_all', 'not_persistent'))).toEqual([
+      expect.stringMatching(/^no account is opened/),
+    ])
+  })
 })

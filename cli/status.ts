@@ -35,7 +35,7 @@ export const status: Tool<OutputOptions & AdminOptions> = async (options, termin
   if (options.output === 'json') terminal.print(json(report))
   else {
     if (report.instances.length > 0) terminal.print(tableOf(report, terminal.width))
-    for (const line of [...problemsOf(report), ...removalsOf(report)]) terminal.warn(line)
+    for (const line of [...problemsOf(report), ...risksOf(report), ...removalsOf(report)]) terminal.warn(line)
   }
   return problemsOf(report).length === 0 ? 0 : 1
 }
@@ -103,6 +103,13 @@ export function removalsOf({ instances }: StatusReport): string[] {
   )
 }
 
+/** Ways in which Redis may lose balances. Where the gateway works in spite of them, they are not problems. */
+export function risksOf({ instances }: StatusReport): string[] {
+  return instances.flatMap(({ risks = [] }) =>
+    risks.map(({ message, servers }) => plain(`${message} (${servers.join(', ')})`)),
+  )
+}
+
 /** One line for each problem. */
 export function problemsOf({ newest, instances, unreachable }: StatusReport): string[] {
   const controllers = instances.filter(({ role }) => role === 'controller')
@@ -110,8 +117,10 @@ export function problemsOf({ newest, instances, unreachable }: StatusReport): st
   const away = instances.filter(({ store }) => store === 'away')
   const notReady = instances.filter(({ ready }) => ready === false)
   const behind = instances.filter((row) => row.behind === true)
+  const closed = instances.some(({ risks }) => risks?.some(({ kind }) => kind === 'evicts_all'))
   return [
     ...unreachable.map(({ admin, reason }) => `${admin} ${reason}`),
+    ...(closed ? ['no account is opened, because Redis may evict balances'] : []),
     ...(leaderless ? ['no controller leads: changes are not published, and credits are not applied'] : []),
     ...away.map(({ instance }) => `${instance} does not reach the store; it serves the last known state`),
     ...notReady.map(({ instance, reason }) => `${instance} is not ready: ${reason ?? 'it gives no reason'}`),

@@ -15,14 +15,7 @@ import type { KubeClient } from './kube/types.ts'
 import { Leader } from './lead.ts'
 import { controllerPages } from './pages.ts'
 import { warm } from './publish/changes.ts'
-import {
-  type Changes,
-  type Compiled,
-  type GeneratedKey,
-  noChanges,
-  type Removal,
-  type Touched,
-} from './snapshot.ts'
+import { type Changes, type Compiled, type GeneratedKey, noChanges, type Touched } from './snapshot.ts'
 import { ClusterSource } from './source/cluster/cluster.ts'
 import { LIVE_MS, type ListedStatus } from './status/board.ts'
 import { StatusWriter } from './status/writer.ts'
@@ -96,6 +89,7 @@ export class ClusterController {
       epoch: this.#term?.leader.position?.epoch,
       generation: this.#term?.leader.position?.generation,
       proxies: this.#term?.leader.proxies.length ?? 0,
+      risks: this.#term?.leader.risks.map(({ kind }) => kind) ?? [],
       informers: this.#source.health(),
     }))
     this.pages = controllerPages({
@@ -103,6 +97,7 @@ export class ClusterController {
       leading: () => this.leading(),
       position: () => this.#term?.leader.position,
       removal: () => this.#term?.leader.removal,
+      risks: () => this.#term?.leader.risks ?? [],
       notReady: () => this.notReady(),
       proxies: () => store.config.heartbeats(LIVE_MS),
       compiled: () => this.#latest,
@@ -175,12 +170,15 @@ export class ClusterController {
       log,
       now: Date.now,
       recorded: this.#source.recorded(),
-      checkpoints: secretCheckpoints(kube, namespace),
+      checkpoints: secretCheckpoints(kube, namespace, env.SLUICE_LEASE_NAME),
       found: (id) => this.#source.found(id)?.status,
       onFenced: () => this.#end.resolve('another controller has taken over'),
       onChange: (ids) => this.#term?.writer.changed(ids),
       onAttempt: (outcome, seconds) => this.metrics.published(outcome, seconds),
-      onRemoval: (removal) => void this.#warnOnLease(removal),
+      onRemoval: ({ message, namespaces }) =>
+        void this.#warnOnLease('MostRemoved', `${message}; namespaces: ${namespaces.join(', ')}`),
+      onRisk: ({ message, servers }) =>
+        void this.#warnOnLease('StoreRisk', `${message} (${servers.join(', ')})`),
       onSpoilt: (spoilt) => this.metrics.spoilt(spoilt),
     })
     const writer = new StatusWriter({
@@ -208,8 +206,8 @@ export class ClusterController {
     minter.want(this.#keysWanted())
   }
 
-  /** Records an event on the Lease: a removal of many resources belongs to none of them, and people look at the Lease. */
-  async #warnOnLease({ message, namespaces }: Removal): Promise<void> {
+  /** Records an event on the Lease, for what belongs to no resource: people look at the Lease. */
+  async #warnOnLease(reason: 'MostRemoved' | 'StoreRisk', note: string): Promise<void> {
     const { kube, env, namespace, log } = this.#options
     const name = env.SLUICE_LEASE_NAME
     const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`
@@ -218,8 +216,7 @@ export class ClusterController {
         .object({ metadata: z.object({ uid: z.string() }) })
         .parse(await kube.request({ path })).metadata
       const regarding = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', namespace, name, uid }
-      const note = `${message}; namespaces: ${namespaces.join(', ')}`
-      this.#events.record({ regarding, type: 'Warning', reason: 'MostRemoved', action: 'Publish', note })
+      this.#events.record({ regarding, type: 'Warning', reason, action: 'Publish', note })
     } catch (error) {
       log.warn({ err: error }, 'cannot write an event')
     }

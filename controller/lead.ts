@@ -1,5 +1,6 @@
 /** What a controller does while it leads: publish, apply credits, keep statuses, expire abandoned holds. */
 
+import { isDeepStrictEqual } from 'node:util'
 import type { Log } from '../contract/log.ts'
 import { pause, withDeadline } from '../kit/time.ts'
 import {
@@ -12,10 +13,11 @@ import {
 import type { CheckpointStore } from './books/checkpoint-store.ts'
 import { Superseded } from './books/checkpoint-store.ts'
 import { Checkpoints } from './books/checkpoints.ts'
+import { RiskWatch } from './books/risks.ts'
 import { Sweep } from './books/sweep.ts'
 import { CreditApplier } from './publish/credits.ts'
 import { type AttemptOutcome, Publisher, type PublishResult } from './publish/publisher.ts'
-import type { AppliedCredits, Compiled, FoundStatus, Recorded, Removal, Touched } from './snapshot.ts'
+import type { AppliedCredits, Compiled, FoundStatus, Recorded, Removal, Risk, Touched } from './snapshot.ts'
 import { type ListedStatus, type Status, StatusBoard } from './status/board.ts'
 
 /** Intervals between reads of the heartbeats: while proxies are taking up a publication, and otherwise. */
@@ -36,6 +38,8 @@ const WALKED_PER_SECOND = 250
 const GONE_MS = 5_000
 const LEASES_END_MS = 26_000
 const SEARCHED_PER_SECOND = 5_000
+/** Between two looks at the settings of the store's servers. */
+const RISKS_MS = 30_000
 const REPAIR_MS = 60_000
 /** For the last checkpoint of a term: the next leader waits. */
 const LAST_LOOK_MS = 3_000
@@ -62,6 +66,10 @@ interface LeadOptions {
   /** Called when most of the keys or routes were removed at once. */
   onRemoval?: (removal: Removal) => void
   onSpoilt?: (spoilt: Inspection['spoilt']) => void
+  /** Called for a way in which the store may lose balances, when it is found. */
+  onRisk?: (risk: Risk) => void
+  /** Milliseconds between two looks at the settings of the store's servers; default 30,000. */
+  risksMs?: number | undefined
 }
 
 export class Leader {
@@ -72,6 +80,7 @@ export class Leader {
   readonly #credits: CreditApplier
   readonly #sweep: Sweep
   readonly #checkpoints: Checkpoints | undefined
+  readonly #risks: RiskWatch
   readonly #publisher: Publisher
   readonly #ready = Promise.withResolvers<void>()
   readonly #stop = new AbortController()
@@ -99,9 +108,11 @@ export class Leader {
     // Without this handler, a rejection would end a process that does not await `ready`.
     this.ready.catch(() => {})
     this.#board = new StatusBoard({ store, log, now, found, onChange: (ids) => this.#changed(ids) })
+    this.#risks = new RiskWatch(store, (risks, before) => this.#onRisks(risks, before))
+    const mayCreate = async () => !mayEvictAll(await this.#risks.risks())
     this.#checkpoints = options.checkpoints && new Checkpoints(options.checkpoints, log)
     const checkpoints = this.#checkpoints
-    this.#credits = new CreditApplier({ ledger: store.ledger, log, now, recorded, checkpoints })
+    this.#credits = new CreditApplier({ ledger: store.ledger, log, now, recorded, checkpoints, mayCreate })
     this.#sweep = new Sweep(store.ledger)
     this.#publisher = new Publisher({
       store,
@@ -123,8 +134,11 @@ export class Leader {
       this.#every(WALK_MS, () => this.#sweep.walk(WALKED_PER_SECOND, this.#stop.signal)),
       this.#every(GONE_MS, () => this.#searchAfterDeaths()),
       this.#repair(),
+      this.#watchRisks(),
     ]
     this.#unwatch = store.onRestored(() => {
+      // Another server may have taken over.
+      this.#risks.look().catch(() => {})
       if (!this.#published) return
       this.#credits.distrust()
       void this.#onMoney((compiled) => this.#credits.reassert(compiled))
@@ -148,6 +162,11 @@ export class Leader {
   /** The last removal of most of the keys or routes in this term. */
   get removal(): Removal | undefined {
     return this.#removal
+  }
+
+  /** Ways in which the store may lose balances; empty while they are unknown. */
+  get risks(): readonly Risk[] {
+    return this.#risks.known ?? []
   }
 
   /** Heartbeats of live proxies. */
@@ -202,6 +221,29 @@ export class Leader {
     this.#removal = removal
     this.#options.log.warn({ namespaces: removal.namespaces }, removal.message)
     this.#options.onRemoval?.(removal)
+  }
+
+  #onRisks(risks: readonly Risk[], before: readonly Risk[]): void {
+    const { log, onRisk } = this.#options
+    for (const risk of risks) {
+      if (before.some((known) => isDeepStrictEqual(known, risk))) continue
+      log.warn({ risk: risk.kind, servers: risk.servers }, risk.message)
+      onRisk?.(risk)
+    }
+    const over = before.filter(({ kind }) => !risks.some((risk) => risk.kind === kind))
+    for (const { kind } of over) log.info({ risk: kind }, 'Redis no longer has this fault')
+    this.#board.risks(risks)
+    if (mayEvictAll(before) && !mayEvictAll(risks))
+      void this.#onMoney((compiled) => this.#credits.reassert(compiled))
+  }
+
+  async #watchRisks(): Promise<void> {
+    const { risksMs = RISKS_MS } = this.#options
+    while (!this.#stop.signal.aborted) {
+      // #followHeartbeats logs an unreachable store.
+      await this.#risks.look().catch(() => {})
+      await pause(this.#risks.known === undefined ? IDLE_MS : risksMs, this.#stop.signal, 'resolve')
+    }
   }
 
   async #lookAtActive(): Promise<void> {
@@ -300,3 +342,5 @@ export class Leader {
     this.#options.log.warn({ err: error }, 'the store does not respond')
   }
 }
+
+const mayEvictAll = (risks: readonly Risk[]) => risks.some(({ kind }) => kind === 'evicts_all')

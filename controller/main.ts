@@ -90,6 +90,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
       leading: () => !fenced,
       position: () => leader.position,
       removal: () => leader.removal,
+      risks: () => leader.risks,
       notReady: () => (fenced ? 'another controller has taken over' : undefined),
       proxies: () => store.config.heartbeats(LIVE_MS),
       compiled: () => compiled,

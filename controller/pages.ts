@@ -2,7 +2,7 @@
 import { AdminError, type AdminPage } from '../admin/server.ts'
 import { present } from '../kit/present.ts'
 import type { Heartbeat, Position } from '../store/contract.ts'
-import type { Compiled, Removal } from './snapshot.ts'
+import type { Compiled, Removal, Risk } from './snapshot.ts'
 import type { ListedStatus } from './status/board.ts'
 
 interface ControllerView {
@@ -12,6 +12,8 @@ interface ControllerView {
   position(): Position | undefined
   /** The last removal of most of the keys or routes in its term. */
   removal(): Removal | undefined
+  /** Ways in which the store may lose balances, as far as a leader knows. */
+  risks(): readonly Risk[]
   /** Why the controller is not ready; undefined if it is. */
   notReady(): string | undefined
   /** Heartbeats of live proxies; rejects with StoreUnavailable. */
@@ -35,6 +37,7 @@ export function controllerPages(view: ControllerView): Record<string, AdminPage>
 async function controllerInstance(view: ControllerView) {
   const reason = view.notReady()
   const removal = view.removal()
+  const risks = view.risks()
   // Absent while the store is unreachable.
   const proxies = await view.proxies().catch(() => undefined)
   return {
@@ -45,6 +48,7 @@ async function controllerInstance(view: ControllerView) {
     ready: reason === undefined,
     ...present({
       reason,
+      risks: risks.length === 0 ? undefined : risks,
       removal: removal && { ...removal, at: new Date(removal.at).toISOString() },
       proxies,
     }),

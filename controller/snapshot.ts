@@ -196,6 +196,28 @@ export interface Removal {
   namespaces: readonly string[]
 }
 
+/**
+ * The worst first. evicts_all: Redis may evict balances, so no account is opened. evicts_volatile: it may evict what
+ * expires by itself. not_persistent: a restart loses everything. The others: Redis does not report it.
+ */
+export const RISKS = [
+  'evicts_all',
+  'not_persistent',
+  'evicts_volatile',
+  'eviction_unknown',
+  'persistence_unknown',
+] as const
+export type RiskKind = (typeof RISKS)[number]
+
+/** A way in which the store may lose balances. */
+export interface Risk {
+  kind: RiskKind
+  /** What may be lost and what to do, for people. */
+  message: string
+  /** "host:port" of each server, and the setting at fault. */
+  servers: readonly string[]
+}
+
 export interface AppliedCredits {
   /** By id of the credit; absent if the ledger has not answered yet. */
   results: ReadonlyMap<string, CreditResult>
@@ -203,6 +225,8 @@ export interface AppliedCredits {
   funds: ReadonlyMap<string, Funds>
   /** Ids of accounts that had credits or spending, but are missing in the ledger. They are not opened again. */
   lost: ReadonlySet<string>
+  /** Ids of accounts that are not opened, because the store may evict balances. */
+  withheld: ReadonlySet<string>
 }
 
 export interface Funds {
@@ -228,10 +252,11 @@ export interface Recorded {
 
 /**
  * applied, already: the ledger applied the credit now, or before. conflict: the id was used for another amount or account.
- * limit: the balance would exceed the limit of the ledger. closed: the ledger has lost the account.
+ * limit: the balance would exceed the limit of the ledger. closed: the ledger has lost the account. withheld: the account is
+ * not opened.
  */
 export interface CreditResult {
-  outcome: 'applied' | 'already' | 'conflict' | 'limit' | 'closed'
+  outcome: 'applied' | 'already' | 'conflict' | 'limit' | 'closed' | 'withheld'
   /** When the ledger applied the credit, or was found to have it, in milliseconds since the epoch. */
   appliedAt?: number
 }

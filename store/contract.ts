@@ -22,7 +22,23 @@ export interface Store {
    * function unsubscribes. A store without connections never calls it.
    */
   onRestored(listener: () => void): () => void
+  /**
+   * How each server keeps the ledger, by "host:port"; in a Cluster its primaries. Undefined: it does not answer. A store
+   * without servers has none.
+   */
+  keeping(): Promise<ReadonlyMap<string, Keeping | undefined>>
   close(): Promise<void>
+}
+
+/** How a server keeps what is written to it. */
+export interface Keeping {
+  /** What it evicts when its memory is full, as Redis names it, such as `noeviction`; undefined: it does not say. */
+  evictionPolicy: string | undefined
+  /**
+   * What outlives a restart: every write (aof), the last snapshot (rdb), or nothing. `unknown`: the server does not let
+   * this program know.
+   */
+  persistence: 'aof' | 'rdb' | 'none' | 'unknown'
 }
 
 /** The store cannot be reached or did not answer in time. It may or may not have executed the command. */

@@ -67,12 +67,12 @@ const PLACES: Record<string, string[]> = {
   'controller/snapshot.ts': ['contract'],
   'controller/source': ['contract', 'controller/snapshot.ts', 'controller/kube'],
   'controller/compile': ['contract', 'controller/snapshot.ts'],
-  'controller/books': ['contract', 'store', 'controller/kube'],
+  'controller/books': ['contract', 'store', 'controller/snapshot.ts', 'controller/kube'],
   'controller/publish': ['contract', 'store', 'controller/snapshot.ts', 'controller/books'],
   'controller/status': ['contract', 'store', 'controller/snapshot.ts', 'controller/kube'],
   'controller/keys': ['contract', 'controller/snapshot.ts', 'controller/kube'],
   'controller/kube': ['contract'],
-  'controller/telemetry': ['admin', 'contract'],
+  'controller/telemetry': ['admin', 'contract', 'controller/snapshot.ts'],
 
   'proxy/settings.ts': ['contract', 'proxy/pipeline', 'proxy/socket', 'proxy/relay', 'proxy/server'],
   'proxy/main.ts': [

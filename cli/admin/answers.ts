@@ -16,6 +16,10 @@ const instance = z.object({
   leading: z.boolean().optional(),
   /** Of a leader: more than half of the keys or routes were removed at once in its term. */
   removal: z.object({ at: z.string(), message: z.string(), namespaces: z.array(z.string()) }).optional(),
+  /** Of a leader: ways in which Redis may lose balances; absent without one. */
+  risks: z
+    .array(z.object({ kind: z.string(), message: z.string(), servers: z.array(z.string()) }))
+    .optional(),
   /** Of a controller: the heartbeats of the live proxies; absent if the store does not answer. */
   proxies: z.array(z.object({ proxy: z.string(), epoch: z.number(), generation: z.number() })).optional(),
 })

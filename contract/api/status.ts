@@ -4,8 +4,9 @@ import { z } from 'zod'
 /**
  * Condition types. Accepted: the spec is valid and in force. ResolvedRefs: everything it refers to exists. Priced: the
  * route has a price or is free. Programmed: every live proxy serves this generation. Ready: the summary. Stalled: the
- * resource is not accepted, and waiting will not help; the only negative type, absent unless it holds. Healthy: the
- * upstream of a channel answers; Ready does not depend on it.
+ * resource is not accepted, and waiting will not help. Healthy: the upstream of a channel answers; Ready does not depend
+ * on it. AtRisk: the store may lose the balance of an account; Ready does not depend on it. Stalled and AtRisk are negative
+ * and absent unless they hold.
  */
 export const CONDITION_TYPES = [
   'Accepted',
@@ -15,6 +16,7 @@ export const CONDITION_TYPES = [
   'Ready',
   'Stalled',
   'Healthy',
+  'AtRisk',
 ] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
@@ -42,6 +44,9 @@ export const REASONS = {
   NoProxies: 'No proxy is alive.',
   LedgerLost:
     'The ledger has lost the balance of the account, which stays closed until Redis is restored from a backup.',
+  StoreEvicts:
+    'Redis may evict balances, or what protects them, because its maxmemory-policy is not noeviction. New accounts are not opened under a policy that evicts every key.',
+  StoreNotPersistent: 'Redis saves nothing to disk, so that all balances are lost when it ends.',
   Healthy: 'No live proxy reports failures of the channel.',
   Failing: 'The last attempt failed on some proxies; the message says since when, and why.',
   Ejected: 'Some proxies ejected the channel after failures in a row; the message says how many.',
@@ -54,7 +59,7 @@ export const condition = z.strictObject({
   type: z
     .string()
     .max(64)
-    .meta({ description: 'Accepted, ResolvedRefs, Priced, Programmed, Ready, Stalled or Healthy.' }),
+    .meta({ description: 'Accepted, ResolvedRefs, Priced, Programmed, Ready, Stalled, Healthy or AtRisk.' }),
   status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether the condition is true.' }),
   observedGeneration: z
     .int()

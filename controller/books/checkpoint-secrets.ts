@@ -7,27 +7,21 @@ import { type CheckpointStore, Superseded } from './checkpoint-store.ts'
 import { type Marks, marks } from './mark.ts'
 
 const SHARDS = 256
-const PREFIX = 'sluice-ledger-'
 const EPOCH = 'sluice.dev/epoch'
 const LABELS = { 'app.kubernetes.io/managed-by': 'sluice', 'sluice.dev/checkpoint': 'ledger' }
-/** Secrets of one page. Each may have almost a megabyte. */
-const PAGE = 16
+const READS_AT_ONCE = 16
 
 const secret = kubeObject.extend({
   metadata: kubeObject.shape.metadata.extend({ annotations: z.record(z.string(), z.string()).default({}) }),
   data: z.object({ accounts: z.string() }),
 })
-const page = z.object({
-  metadata: z.object({ continue: z.string().optional() }),
-  items: z.array(secret),
-})
-
 const compress = promisify(gzip)
 const decompress = promisify(gunzip)
 
-export function secretCheckpoints(client: KubeClient, namespace: string): CheckpointStore {
+/** `owner` begins the names of the Secrets; it differs for the installations of one namespace. */
+export function secretCheckpoints(client: KubeClient, namespace: string, owner: string): CheckpointStore {
   const path = `/api/v1/namespaces/${namespace}/secrets`
-  const nameOf = (shard: number) => `${PREFIX}${shard.toString(16).padStart(2, '0')}`
+  const nameOf = (shard: number) => `${owner}-ledger-${shard.toString(16).padStart(2, '0')}`
   /** resourceVersion of each Secret that exists. */
   const versions = new Map<number, string>()
 
@@ -44,26 +38,20 @@ export function secretCheckpoints(client: KubeClient, namespace: string): Checkp
     shards: SHARDS,
     async load() {
       const shards: Marks[] = Array.from({ length: SHARDS }, () => ({}))
-      const labelSelector = Object.entries(LABELS).map(([name, value]) => `${name}=${value}`)
       let epoch = 0
-      let token: string | undefined
       versions.clear()
-      do {
-        const query = {
-          labelSelector: labelSelector.join(','),
-          limit: String(PAGE),
-          ...(token && { continue: token }),
+      const numbers = shards.keys()
+      // By name, so that the controller needs no right to list Secrets here.
+      const reader = async () => {
+        for (const shard of numbers) {
+          const found = await read(nameOf(shard))
+          if (found === undefined) continue
+          versions.set(shard, found.metadata.resourceVersion)
+          shards[shard] = await unpack(found)
+          epoch = Math.max(epoch, epochOf(found))
         }
-        const { metadata, items } = page.parse(await client.request({ path, query }))
-        for (const item of items) {
-          const shard = Number.parseInt(item.metadata.name.slice(PREFIX.length), 16)
-          if (nameOf(shard) !== item.metadata.name) continue
-          versions.set(shard, item.metadata.resourceVersion)
-          shards[shard] = await unpack(item)
-          epoch = Math.max(epoch, epochOf(item))
-        }
-        token = metadata.continue || undefined
-      } while (token !== undefined)
+      }
+      await Promise.all(Array.from({ length: READS_AT_ONCE }, reader))
       return { epoch, shards }
     },
     async save(shard, accounts, epoch) {

@@ -49,7 +49,10 @@ function wipe(): void {
   }
 }
 
-function applier(recorded?: Partial<Record<string, { credited: number; spent: number } | number>>) {
+function applier(
+  recorded?: Partial<Record<string, { credited: number; spent: number } | number>>,
+  mayCreate?: () => Promise<boolean>,
+) {
   const log = { info() {}, warn() {}, error() {} }
   const words: Recorded = {
     account(name) {
@@ -64,7 +67,7 @@ function applier(recorded?: Partial<Record<string, { credited: number; spent: nu
   const facade = new Proxy({} as Ledger, {
     get: (_, command: keyof Ledger) => ledger[command],
   })
-  return new CreditApplier({ ledger: facade, log, now: () => NOW, recorded: words })
+  return new CreditApplier({ ledger: facade, log, now: () => NOW, recorded: words, mayCreate })
 }
 
 const spend = async (amount: number) => {
@@ -234,5 +237,57 @@ describe('a controller that was replaced', () => {
     const wanted = { ...money(['default/one', 7]), accounts: new Map([account('team')]) }
     const { applied, complete } = await replaced.apply(wanted, EPOCH)
     expect([complete, applied.results.size, (await ledger.balance(TEAM))?.posted]).toEqual([false, 0, 1])
+  })
+})
+
+describe('a store that may evict balances', () => {
+  const wanted = money(['default/one', 7])
+
+  it('gets no new account and no credit for it, until it keeps balances', async () => {
+    let keeps = false
+    const credits = applier(undefined, async () => keeps)
+    const { applied, complete } = await credits.apply(wanted, EPOCH)
+    expect([...applied.withheld].sort()).toEqual([TEAM, NEW].sort())
+    expect(applied.results.get('default/one')).toEqual({ outcome: 'withheld' })
+    expect([complete, opened, topups, [...applied.funds]]).toEqual([true, [], [], []])
+    expect((await credits.reassert(wanted)).withheld.size).toBe(2)
+    keeps = true
+    const after = await credits.reassert(wanted)
+    expect([after.withheld.size, opened.length, topups]).toEqual([0, 2, ['default/one']])
+    expect(after.funds.get(TEAM)?.balance).toBe(7)
+    expect(after.results.get('default/one')?.outcome).toBe('applied')
+  })
+
+  it.each([
+    ['that this leader knows', { 'default/team': { credited: 7, spent: 0 } }],
+    ['that no status knows yet', undefined],
+  ])('keeps serving an open account %s, and applies its credits', async (_, recorded) => {
+    await applier().apply(wanted, EPOCH)
+    const credits = applier(recorded, async () => false)
+    const more = money(['default/one', 7], ['default/two', 5])
+    const { applied } = await credits.apply({ ...more, accounts: new Map([account('team')]) }, EPOCH + 1)
+    expect([applied.withheld.size, applied.lost.size]).toEqual([0, 0])
+    await credits.reassert(more)
+    expect((await ledger.balance(TEAM))?.posted).toBe(12)
+  })
+
+  it('still calls a lost account lost', async () => {
+    const credits = applier({ 'default/team': { credited: 7, spent: 0 } }, async () => false)
+    await credits.apply(wanted, EPOCH)
+    const { lost, withheld } = await credits.reassert(wanted)
+    expect([[...lost], [...withheld]]).toEqual([[TEAM], [NEW]])
+  })
+
+  it('opens nothing while its settings are unknown, and is tried again', async () => {
+    let away = true
+    const credits = applier(undefined, async () => {
+      if (away) throw new StoreUnavailable('away')
+      return true
+    })
+    expect((await credits.apply(wanted, EPOCH)).complete).toBe(false)
+    expect(opened).toEqual([])
+    away = false
+    expect((await credits.apply(wanted, EPOCH)).complete).toBe(true)
+    expect((await ledger.balance(TEAM))?.posted).toBe(7)
   })
 })

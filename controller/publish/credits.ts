@@ -28,6 +28,8 @@ interface CreditOptions {
   recorded?: Recorded | undefined
   /** Restores accounts that the ledger has lost. Loaded before the first call of `apply`. */
   checkpoints?: Checkpoints | undefined
+  /** False: the store may lose what is new, so that no account is created. May reject with StoreUnavailable. */
+  mayCreate?: (() => Promise<boolean>) | undefined
 }
 
 type Money = Pick<Compiled, 'accounts' | 'credits'>
@@ -36,8 +38,8 @@ type Money = Pick<Compiled, 'accounts' | 'credits'>
 interface Account {
   /** It had credits or spending: it is never opened again. */
   used: boolean
-  /** `unknown`: the ledger has not answered yet. */
-  state: 'unknown' | 'open' | 'lost'
+  /** `unknown`: the ledger has not answered yet. `withheld`: it may not be created. */
+  state: 'unknown' | 'open' | 'lost' | 'withheld'
   /** The term in which it was opened. */
   epoch: number | undefined
   balance: Balance | undefined
@@ -93,7 +95,7 @@ export class CreditApplier {
     })
     await attempt.runAll(fresh, (id) => this.#open(id))
     const open = money.credits.filter(
-      (plan) => this.#accounts.get(plan.account)?.state !== 'lost' && this.#finalResult(plan) === undefined,
+      (plan) => this.#closedFor(plan) === undefined && this.#finalResult(plan) === undefined,
     )
     await attempt.runAll(open, (plan) => this.#topUp(plan))
     await attempt.runAll([...this.#raised], (id) => this.#readBalance(id))
@@ -131,18 +133,19 @@ export class CreditApplier {
   applied({ accounts, credits }: Money): AppliedCredits {
     const results = new Map<string, CreditResult>()
     for (const plan of credits) {
-      const closed = this.#accounts.get(plan.account)?.state === 'lost' ? CLOSED : undefined
-      const result = this.#latest(plan) ?? closed
+      const result = this.#latest(plan) ?? this.#closedFor(plan)
       if (result !== undefined) results.set(plan.id, result)
     }
     const funds = new Map<string, Funds>()
     const lost = new Set<string>()
+    const withheld = new Set<string>()
     for (const id of accounts.keys()) {
       const account = this.#accounts.get(id)
       if (account?.state === 'lost') lost.add(id)
+      else if (account?.state === 'withheld') withheld.add(id)
       else if (account?.balance !== undefined) funds.set(id, fundsOf(account.balance))
     }
-    this.#last = { results, funds, lost }
+    this.#last = { results, funds, lost, withheld }
     return this.#last
   }
 
@@ -174,11 +177,12 @@ export class CreditApplier {
     const account = this.#accounts.get(id)
     if (account === undefined) return
     if (this.#epoch !== undefined && account.epoch !== this.#epoch) {
-      await this.#restore(id, this.#epoch)
-      const create = !account.used || this.#isProven(id, account)
+      const mayCreate = (await this.#options.mayCreate?.()) ?? true
+      if (mayCreate) await this.#restore(id, this.#epoch)
+      const create = mayCreate && (!account.used || this.#isProven(id, account))
       const reply = await this.#options.ledger.open({ account: id, epoch: this.#epoch, create })
       if (reply === 'FENCED') throw new Fenced()
-      if (reply === 'NOACCT') return this.#lose(id, account)
+      if (reply === 'NOACCT') return account.used ? this.#lose(id, account) : withhold(account)
       account.epoch = this.#epoch
     }
     await this.#readBalance(id)
@@ -252,6 +256,11 @@ export class CreditApplier {
     account.balance = undefined
   }
 
+  #closedFor({ account }: CreditPlan): CreditResult | undefined {
+    const state = this.#accounts.get(account)?.state
+    return state === 'lost' ? CLOSED : state === 'withheld' ? WITHHELD : undefined
+  }
+
   /** The last result for exactly this credit. */
   #latest(plan: CreditPlan): CreditResult | undefined {
     const known = this.#results.get(plan.id)
@@ -292,6 +301,7 @@ export class CreditApplier {
 }
 
 const CLOSED: CreditResult = { outcome: 'closed' }
+const WITHHELD: CreditResult = { outcome: 'withheld' }
 const NOTHING = { credited: 0, spent: 0 }
 
 function firstSight(record: AccountRecord, recorded: Recorded | undefined): Account {
@@ -304,6 +314,12 @@ function firstSight(record: AccountRecord, recorded: Recorded | undefined): Acco
     recorded: { credited, spent },
     credits: {},
   }
+}
+
+function withhold(account: Account): void {
+  account.state = 'withheld'
+  account.epoch = undefined
+  account.balance = undefined
 }
 
 function resultOf(

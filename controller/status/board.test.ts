@@ -4,7 +4,7 @@ import { objectId } from '../../contract/ids.ts'
 import { TABLE_VERSION } from '../../contract/table/records.ts'
 import type { Heartbeat, Store } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
-import type { AppliedCredits, Compiled, CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
+import type { AppliedCredits, Compiled, CreditResult, Judgement, ObjectStatus, Risk } from '../snapshot.ts'
 import { StatusBoard } from './board.ts'
 
 const TEAM = objectId('default', 'team')
@@ -85,13 +85,19 @@ function publish(
     credit?: CreditResult
     funds?: AppliedCredits['funds']
     lost?: AppliedCredits['lost']
+    withheld?: AppliedCredits['withheld']
   } = {},
 ) {
   const results = new Map(more.credit === undefined ? [] : [['default/start', more.credit]])
   board.published({
     compiled: wish,
     generation,
-    credits: { results, funds: more.funds ?? new Map(), lost: more.lost ?? new Set() },
+    credits: {
+      results,
+      funds: more.funds ?? new Map(),
+      lost: more.lost ?? new Set(),
+      withheld: more.withheld ?? new Set(),
+    },
   })
 }
 
@@ -450,6 +456,79 @@ describe('a resource that every proxy has served', () => {
   })
 })
 
+describe('a store that may lose balances', () => {
+  const risk = (kind: Risk['kind']): Risk => ({ kind, message: `because of ${kind}`, servers: ['redis:1'] })
+  const team = object({ kind: 'Account', name: 'team' })
+  const atRisk = async (name = 'team') =>
+    (await entry(name)).status.conditions.find(({ type }) => type === 'AtRisk')
+
+  beforeEach(async () => {
+    const wish = compiled(
+      team,
+      object({ name: 'alice' }),
+      object({ kind: 'Account', name: 'off', accepted: false }),
+    )
+    board.judged(wish)
+    await beat('one', 100)
+    publish(wish, 100, { funds: FUNDS })
+  })
+
+  it.each([
+    [['not_persistent'], 'True StoreNotPersistent'],
+    [['evicts_volatile'], 'True StoreEvicts'],
+    [['evicts_all', 'not_persistent'], 'True StoreEvicts'],
+    [['not_persistent', 'persistence_unknown'], 'True StoreNotPersistent'],
+    [['eviction_unknown', 'persistence_unknown'], 'undefined undefined'],
+    [[], 'undefined undefined'],
+  ] satisfies [Risk['kind'][], string][])('shows %o on accounts as %s', async (kinds, expected) => {
+    board.risks(kinds.map(risk))
+    expect(await condition('AtRisk', 'team')).toBe(expected)
+    expect(await condition('Ready', 'team')).toBe('True Ready')
+  })
+
+  it('shows what may be lost, without the addresses of servers', async () => {
+    board.risks([risk('evicts_all'), risk('not_persistent'), risk('persistence_unknown')])
+    expect((await atRisk())?.message).toBe('because of evicts_all; because of not_persistent')
+  })
+
+  it('shows it on accounts in force only, and only while it holds', async () => {
+    board.risks([risk('not_persistent')])
+    expect([await atRisk('alice'), await atRisk('off')]).toEqual([undefined, undefined])
+    board.risks([])
+    expect(await atRisk()).toBeUndefined()
+  })
+
+  it('reports accounts only when the risks change', () => {
+    const changes: (readonly string[])[] = []
+    board = new StatusBoard({
+      store,
+      log: { info() {}, warn() {}, error() {} },
+      now: () => now,
+      onChange: (ids) => changes.push(ids),
+    })
+    board.judged(compiled(team, object({ name: 'alice' })))
+    changes.length = 0
+    board.risks([])
+    board.risks([risk('not_persistent')])
+    board.risks([{ ...risk('not_persistent'), servers: ['redis:2'] }])
+    expect(changes).toEqual([['Account/default/team']])
+  })
+
+  it('does not open an account, and says why', async () => {
+    const credit = object({ kind: 'Credit', name: 'start' })
+    const wish = compiled(team, credit)
+    board.judged(wish)
+    const withheld = new Set([TEAM])
+    publish(wish, 100, { withheld, credit: { outcome: 'withheld' } })
+    for (const name of ['team', 'start'])
+      for (const type of ['Programmed', 'Ready'])
+        expect(await condition(type, name)).toBe('False StoreEvicts')
+    publish(wish, 100, { funds: FUNDS, credit: { outcome: 'applied', appliedAt: now } })
+    expect(await condition('Ready', 'team')).toBe('True Ready')
+    expect(await condition('Ready', 'start')).toBe('True Ready')
+  })
+})
+
 describe('an account whose balance the ledger has lost', () => {
   it('is accepted but not ready, and keeps its recorded funds', async () => {
     const found = { conditions: [], balance: '6.5', held: '0', credited: '7', spent: '0.5' }
@@ -480,11 +559,11 @@ describe('an account whose balance the ledger has lost', () => {
     publish(wish, 100)
     await board.refresh()
     expect(board.status('Account/default/team')).toBeUndefined()
-    board.money({ results: new Map(), funds: new Map(), lost: new Set([TEAM]) })
+    board.money({ results: new Map(), funds: new Map(), lost: new Set([TEAM]), withheld: new Set() })
     const reasons = () =>
       board.status('Account/default/team')?.conditions.map(({ type, reason }) => `${type} ${reason}`)
     expect(reasons()).toContain('Ready LedgerLost')
-    board.money({ results: new Map(), funds: FUNDS, lost: new Set() })
+    board.money({ results: new Map(), funds: FUNDS, lost: new Set(), withheld: new Set() })
     expect(reasons()).toContain('Ready Ready')
   })
 
@@ -574,7 +653,7 @@ describe('a new account', () => {
     await beat('one', 100)
     publish(wish, 100)
     expect(await condition('Ready', 'team')).toBe('False Pending')
-    board.money({ results: new Map(), funds: FUNDS, lost: new Set() })
+    board.money({ results: new Map(), funds: FUNDS, lost: new Set(), withheld: new Set() })
     expect(await condition('Ready', 'team')).toBe('True Ready')
   })
 })

@@ -10,6 +10,7 @@ import {
   type FoundStatus,
   type ObjectStatus,
   type Published,
+  type Risk,
   type Touched,
 } from '../snapshot.ts'
 import { allConditions, type Carried, withTimes } from './conditions.ts'
@@ -68,7 +69,8 @@ export class StatusBoard {
   readonly #waiting = new Map<string, Entry>()
   #judgements = 0
   readonly #judgementOf = new WeakMap<Compiled, number>()
-  #credits: AppliedCredits = { results: new Map(), funds: new Map(), lost: new Set() }
+  #credits: AppliedCredits = { results: new Map(), funds: new Map(), lost: new Set(), withheld: new Set() }
+  #risks: readonly Risk[] = []
   #live: readonly Heartbeat[] = []
   /** By "namespace/name" of the Channel. */
   #ill = new Map<string, Illness>()
@@ -165,6 +167,13 @@ export class StatusBoard {
       if (moved || fundsChanged(before, credits, entry.object)) changed.push(id)
     }
     this.#judge(changed)
+  }
+
+  /** Takes the ways in which the store may lose balances. */
+  risks(risks: readonly Risk[]): void {
+    if (isDeepStrictEqual(kindsOf(this.#risks), kindsOf(risks))) return
+    this.#risks = risks
+    this.#judge([...this.#entries].filter(([, { object }]) => object.kind === 'Account').map(([id]) => id))
   }
 
   /** Updates conditions by the proxies that are alive now. Rejects with StoreUnavailable. */
@@ -269,7 +278,8 @@ export class StatusBoard {
     const carried = { publication, served, illness: this.#illness(object) }
     if (object.kind === 'Credit')
       return { ...carried, credit: this.#credits.results.get(`${namespace}/${name}`)?.outcome }
-    return object.kind === 'Account' ? { ...carried, balance: balanceOf(this.#credits, object) } : carried
+    if (object.kind !== 'Account') return carried
+    return { ...carried, balance: balanceOf(this.#credits, object), risks: this.#risks }
   }
 
   #logChange(object: ObjectStatus, before: readonly Condition[], after: readonly Condition[]): void {
@@ -287,6 +297,8 @@ export class StatusBoard {
     }
   }
 }
+
+const kindsOf = (risks: readonly Risk[]) => risks.map(({ kind }) => kind)
 
 /**
  * False if proxies serve something else for the resource: because of a new generation, or because a Secret, an Account or

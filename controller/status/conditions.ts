@@ -1,12 +1,15 @@
 /** Programmed and Ready, and the times of conditions. */
-import type { Condition } from '../../contract/api/index.ts'
-import type { CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
+import type { Condition, Reason } from '../../contract/api/index.ts'
+import type { CreditResult, Judgement, ObjectStatus, Risk, RiskKind } from '../snapshot.ts'
 import { healthy, type Illness } from './health.ts'
 import { type Verdict, verdictOn } from './verdict.ts'
 
 /** Only a backup of the store can restore a balance. */
 const LOST =
   'has lost the balance of this account, which stays closed until Redis is restored from a backup; to continue without a backup, create an Account with another name and a new Credit, and refer to it in the ApiKeys'
+
+const WITHHELD =
+  'not opened, because Redis may evict its balance; it opens by itself once Redis has maxmemory-policy noeviction'
 
 /** Limit of the status schema. */
 const MAX_MESSAGE = 4096
@@ -19,8 +22,13 @@ export interface Carried {
   served: boolean
   /** The ledger's answer for a Credit. */
   credit?: CreditResult['outcome'] | undefined
-  /** Whether the balance of an Account is known; lost: the ledger refuses its requests. */
-  balance?: 'unknown' | 'known' | 'lost'
+  /**
+   * Whether the balance of an Account is known. lost: the ledger refuses its requests. withheld: the account is not opened,
+   * because the store may evict balances.
+   */
+  balance?: 'unknown' | 'known' | 'lost' | 'withheld'
+  /** How the store may lose the balance of an Account, the worst first. */
+  risks?: readonly Risk[]
   /** Failures of a Channel that proxies report, if any. */
   illness?: Illness | undefined
 }
@@ -30,8 +38,28 @@ export function allConditions(object: ObjectStatus, carried: Carried, proxies: n
   const refusal = refusalOf(carried.credit)
   const judged = refusal === undefined ? object : refused(object, refusal)
   const conditions = [...judged.conditions, programmed(judged, carried, proxies)]
-  const others = object.kind === 'Channel' && object.inForce ? [healthy(object, carried.illness)] : []
+  const health = object.kind === 'Channel' && object.inForce ? [healthy(object, carried.illness)] : []
+  const others = [...health, ...atRisk(object, carried.risks ?? [])]
   return [...conditions, ready(judged, conditions), ...stalled(conditions), ...others]
+}
+
+/** Undefined: that Redis does not report a setting proves nothing about balances. */
+const RISK_REASONS: Record<RiskKind, Reason | undefined> = {
+  evicts_all: 'StoreEvicts',
+  evicts_volatile: 'StoreEvicts',
+  not_persistent: 'StoreNotPersistent',
+  eviction_unknown: undefined,
+  persistence_unknown: undefined,
+}
+
+/** The reason is that of the worst risk; the message has all. */
+function atRisk(object: ObjectStatus, risks: readonly Risk[]): Judgement[] {
+  if (object.kind !== 'Account' || !object.inForce) return []
+  const proven = risks.filter(({ kind }) => RISK_REASONS[kind] !== undefined)
+  const reason = proven[0] && RISK_REASONS[proven[0].kind]
+  if (reason === undefined) return []
+  const message = proven.map((risk) => risk.message).join('; ')
+  return [verdictOn('AtRisk', object)('True', reason, message.slice(0, MAX_MESSAGE))]
 }
 
 /** Stalled lets tools that wait for Ready give up at once. */
@@ -70,6 +98,7 @@ function programmed(object: ObjectStatus, carried: Carried, proxies: number): Ju
     return verdict('False', failed.reason, 'not published because it is not in force')
   if (object.kind === 'Credit') return creditProgrammed(verdict, carried)
   if (carried.balance === 'lost') return verdict('False', 'LedgerLost', `the ledger ${LOST}`)
+  if (carried.balance === 'withheld') return verdict('False', 'StoreEvicts', WITHHELD)
   if (carried.balance === 'unknown') return verdict('False', 'Pending', 'waiting for the ledger')
   if (carried.publication === undefined) return verdict('False', 'Pending', 'waiting to be published')
   if (proxies === 0) return verdict('Unknown', 'NoProxies', 'no proxy is alive')
@@ -91,6 +120,8 @@ function creditProgrammed(verdict: Verdict, { credit }: Carried): Judgement {
       )
     case 'closed':
       return verdict('False', 'LedgerLost', `not applied because the account is closed: the ledger ${LOST}`)
+    case 'withheld':
+      return verdict('False', 'StoreEvicts', `not applied: the account is ${WITHHELD}`)
     default:
       return verdict('False', 'Pending', 'waiting for the ledger')
   }

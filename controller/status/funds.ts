@@ -25,11 +25,12 @@ export function fundsFields(
 }
 
 export function balanceOf(
-  { lost, funds }: AppliedCredits,
+  { lost, withheld, funds }: AppliedCredits,
   { metadata: { namespace, name } }: Subject,
-): 'unknown' | 'known' | 'lost' {
+): 'unknown' | 'known' | 'lost' | 'withheld' {
   const account = objectId(namespace, name)
   if (lost.has(account)) return 'lost'
+  if (withheld.has(account)) return 'withheld'
   return funds.has(account) ? 'known' : 'unknown'
 }
 

@@ -1,6 +1,7 @@
 /** Metrics of the controller. Queues and requests use the names that dashboards for controllers expect. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { addProcessMetrics } from '../../admin/process-metrics.ts'
+import { RISKS, type RiskKind } from '../snapshot.ts'
 
 /** Values of gauges, read at each scrape. */
 interface Readings {
@@ -8,6 +9,8 @@ interface Readings {
   epoch: number | undefined
   generation: number | undefined
   proxies: number
+  /** In which ways the store may lose balances, as far as a leader knows. */
+  risks: readonly RiskKind[]
   informers: { kind: string; synced: boolean; lastEventAgeMs: number; resources: number }[]
 }
 
@@ -56,12 +59,13 @@ export class ControllerMetrics {
       help: 'Whether this controller leads.',
       registers: [this.registry],
       collect: () => {
-        const { leading, informers, ...numbers } = read()
+        const { leading, informers, risks, ...numbers } = read()
         own.set(leading ? 1 : 0)
         lease.set({ name: leaseName }, leading ? 1 : 0)
         epoch.set(numbers.epoch ?? 0)
         generation.set(numbers.generation ?? 0)
         proxies.set(numbers.proxies)
+        for (const kind of RISKS) risk.set({ risk: kind }, risks.includes(kind) ? 1 : 0)
         for (const { kind, ...informer } of informers) {
           synced.set({ kind }, informer.synced ? 1 : 0)
           age.set({ kind }, informer.lastEventAgeMs / 1_000)
@@ -78,6 +82,11 @@ export class ControllerMetrics {
     )
     const generation = this.#gauge('sluice_table_generation', 'Generation of the last publication.')
     const proxies = this.#gauge('sluice_proxies_live', 'Live proxies, as seen by the leader.')
+    const risk = this.#gauge(
+      'sluice_store_risk',
+      'Whether the store may lose balances in this way, as seen by the leader.',
+      ['risk'],
+    )
     const synced = this.#gauge(
       'sluice_informer_synced',
       'Whether all resources of a kind have been listed.',

@@ -25,6 +25,7 @@ export function createEmbeddedStore(options: EmbeddedStoreOptions = {}): Store {
     state: createStateStore(now, logCapacity),
     sealing,
     onRestored: () => () => {},
+    keeping: async () => new Map(),
     async close() {
       config.close()
     },

@@ -16,6 +16,8 @@ export interface Client {
   /** Name of the server that gets this command. */
   nodeOf(command: Command): string
   send(command: Command): Promise<unknown>
+  /** The connected server, or the primaries of a Cluster. */
+  primaries(): { node: string; send(command: Command): Promise<unknown> }[]
   close(): void
 }
 
@@ -94,6 +96,7 @@ function serverClient(url: URL, options: Shared, events: ClientEvents): Client {
     isAway: () => redis.status !== 'ready',
     nodeOf: () => node,
     send: async (command) => redis.sendCommand(command),
+    primaries: () => [{ node, send: async (command) => redis.sendCommand(command) }],
     close: () => redis.disconnect(),
   }
 }
@@ -114,7 +117,7 @@ function clusterClient(addresses: URL[], redisOptions: Shared, events: ClientEve
     cluster.once('close', resolve)
   })
   cluster.on('+node', (redis: Redis) => {
-    watch(`${redis.options.host}:${redis.options.port}`, redis, events)
+    watch(addressOf(redis), redis, events)
     // Connects at once, so that a restored server is noticed without waiting for a command.
     if (redis.status === 'wait') redis.connect().catch(() => undefined)
   })
@@ -130,8 +133,17 @@ function clusterClient(addresses: URL[], redisOptions: Shared, events: ClientEve
     isAway: () => cluster.status !== 'ready',
     nodeOf: (command) => cluster.slots[command.getSlot()]?.[0] ?? 'cluster',
     send: async (command) => cluster.sendCommand(command),
+    primaries: () =>
+      cluster.nodes('master').map((redis) => ({
+        node: addressOf(redis),
+        send: async (command) => redis.sendCommand(command),
+      })),
     close: () => cluster.disconnect(),
   }
+}
+
+function addressOf({ options: { host, port } }: Redis): string {
+  return `${host}:${port}`
 }
 
 function watch(node: string, redis: Redis, events: ClientEvents): void {

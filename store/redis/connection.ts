@@ -26,9 +26,18 @@ export interface RedisConnection {
     command: readonly [name: string, key: string, ...args: (string | number)[]],
     timeoutMs?: number,
   ): Promise<unknown>
+  /** The server, or the primaries of a Cluster, for commands without a key. Rejects with StoreUnavailable. */
+  primaries(): Promise<Primary[]>
   /** See Store.onRestored. */
   onRestored(listener: () => void): () => void
   close(): Promise<void>
+}
+
+export interface Primary {
+  /** "host:port" */
+  node: string
+  /** Rejects as RedisConnection.command does. */
+  command(name: string, ...args: string[]): Promise<unknown>
 }
 
 interface RedisConnectionOptions {
@@ -114,6 +123,20 @@ class Connection implements RedisConnection {
     return this.#within(timeoutMs, (send) => send(name, args))
   }
 
+  async primaries(): Promise<Primary[]> {
+    await withDeadline(this.#client.started, this.#timeoutMs, notConnected)
+    if (this.#client.isAway()) throw notConnected()
+    return this.#client.primaries().map(({ node, send }) => ({
+      node,
+      command: async (name, ...args) => {
+        const command = new Command(name, args, { replyEncoding: 'utf8' })
+        return await withDeadline(send(command), this.#timeoutMs, onTimeout).catch((error: unknown) => {
+          throw toStoreError(error)
+        })
+      },
+    }))
+  }
+
   onRestored(listener: () => void): () => void {
     const entry = { listener }
     this.#listeners.add(entry)
@@ -135,7 +158,7 @@ class Connection implements RedisConnection {
     const send = (name: string, args: (string | number)[]) => {
       const command = new Command(name, args, { replyEncoding: 'utf8' })
       last = command
-      if (this.#client.isAway()) throw new StoreUnavailable('Redis is not connected')
+      if (this.#client.isAway()) throw notConnected()
       if (this.#breakers.get(this.#client.nodeOf(command))?.isOpen)
         throw new StoreUnavailable('Redis does not answer')
       return this.#client.send(command)
@@ -202,4 +225,5 @@ function toStoreError(error: unknown): Error {
 }
 
 class DeadlinePassed extends Error {}
+const notConnected = () => new StoreUnavailable('Redis is not connected')
 const onTimeout = () => new DeadlinePassed('no answer in time')

@@ -4,6 +4,7 @@ import type { KeyRing } from '../sealing.ts'
 import { createRedisAffinity } from './affinity.ts'
 import { createRedisConfig } from './config.ts'
 import { createRedisConnection } from './connection.ts'
+import { keepingOf } from './keeping.ts'
 import { createRedisLedger } from './ledger.ts'
 import { createRedisState } from './state.ts'
 import type { TlsOptions } from './tls.ts'
@@ -49,6 +50,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
         for (const end of ends) end()
       }
     },
+    keeping: () => keepingOf(main),
     async close() {
       await config.close()
       await Promise.all([...connections].map((connection) => connection.close()))

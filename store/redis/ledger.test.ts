@@ -34,6 +34,7 @@ function replying(reply: unknown) {
   const connection: RedisConnection = {
     run: async () => reply,
     command: async () => reply,
+    primaries: async () => [],
     onRestored: () => () => {},
     close: async () => {},
   }

@@ -18,6 +18,8 @@ const CONDITIONS: Record<ConditionType, string> = {
     'Channels only: no live proxy sees the upstream fail. Ready does not depend on it, so an upstream that is away does not fail `helm --wait`.',
   Stalled:
     'Present only while Accepted is false. Waiting does not help, so `helm --wait` and Flux give up at once.',
+  AtRisk:
+    'Accounts only, and present only while it holds: Redis may lose the balance. Ready does not depend on it.',
 }
 
 export function resourcesPage(): string {

@@ -208,6 +208,7 @@ describe('the order of room and text', () => {
     const connection: RedisConnection = {
       run: (name) => answer(name),
       command: ([name]) => answer(name),
+      primaries: async () => [],
       onRestored: () => () => {},
       close: async () => {},
     }

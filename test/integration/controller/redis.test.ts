@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { keyHash, objectId } from '../../../contract/ids.ts'
+import { testNote } from '../../../proxy/ledger/testing.ts'
 import { RecordUnreadable, type Store } from '../../../store/contract.ts'
 import { keyRecordKey, TABLE } from '../../../store/keys.ts'
 import { createRedisStore } from '../../../store/redis/index.ts'
@@ -47,50 +48,82 @@ const leads = (controller: { leading(): boolean }) =>
   until(() => controller.leading(), 'the controller to lead')
 
 describe('a Redis that lost everything', () => {
-  it('gets tables and keys back, while accounts that had money stay closed', async () => {
+  const spent = async (account: string, actual: number) => {
+    await store.ledger.reserve(reservation(account, 'r1'))
+    await store.ledger.settle({ account, id: 'r1', note: testNote(), actual, reservedAt: Date.now() })
+    await store.ledger.touch([account])
+  }
+  const reservation = (account: string, id: string) => ({
+    ...{ account, id, amount: 10, seen: 0, enforced: true, overdraft: 0, leaseMs: 60_000 },
+    note: testNote(),
+  })
+  const posted = async (name: string) => (await store.ledger.balance(objectId(world.namespace, name)))?.posted
+
+  it('gets tables, keys and balances back', async () => {
     world.proxy(store)
-    const controller = world.start({ store, instance: 'one' })
-    await leads(controller)
+    await leads(world.start({ store, instance: 'one' }))
     await world.secret('client', { key: KEY })
     await world.apply('Account', 'team', {})
     await world.apply('Account', 'empty', {})
+    await world.apply('Account', 'unspent', {})
     await world.apply('Credit', 'start', { accountRef: { name: 'team' }, amount: '5' })
+    await world.apply('Credit', 'deleted', { accountRef: { name: 'team' }, amount: '2' })
+    await world.apply('Credit', 'unspent', { accountRef: { name: 'unspent' }, amount: '3' })
     await world.apply('Channel', 'local', { type: 'chat_completion', baseURL: 'http://127.0.0.1:9/v1' })
     await world.apply('ModelRoute', 'small', { model: 'small', channels: [{ name: 'local' }], free: true })
     await world.apply('ApiKey', 'alice', { secretRef: { name: 'client' }, accountRef: { name: 'team' } })
     await world.becomes('ApiKey', 'alice', 'Ready', 'True Ready')
     await world.becomes('ModelRoute', 'small', 'Ready', 'True Ready')
-    await world.becomes('Credit', 'start', 'Ready', 'True Ready')
-    const team = objectId(world.namespace, 'team')
-    const empty = objectId(world.namespace, 'empty')
-    await until(async () => (await store.ledger.balance(empty)) !== undefined, 'the empty account')
+    for (const name of ['start', 'deleted', 'unspent'])
+      await world.becomes('Credit', name, 'Ready', 'True Ready')
+    await spent(objectId(world.namespace, 'team'), 1_000_000_000)
+    await until(async () => (await world.get('Account', 'team')).status.spent === '1', 'the status', 30_000)
+    await world.remove('Credit', 'deleted')
     const epoch = (await store.config.position()).epoch
 
     await redis.command('FLUSHALL')
     await until(() => store.config.key(keyHash(KEY)), 'the key to be back')
     expect((await store.config.table())?.table.namespaces[world.namespace]?.routes).toHaveLength(1)
     expect((await store.config.position()).epoch).toBeGreaterThan(epoch)
-    await world.becomes('Account', 'team', 'Ready', 'False LedgerLost')
-    await until(async () => (await store.ledger.balance(empty)) !== undefined, 'the empty account')
-    expect(await store.ledger.balance(team)).toBeUndefined()
-    expect((await world.get('Account', 'team')).status).toMatchObject({ credited: '5', balance: '5' })
-    await world.becomes('Account', 'team', 'Accepted', 'True Accepted')
-    await until(async () => (await world.events('team')).includes('Warning LedgerLost'), 'an event')
+    await until(async () => (await posted('team')) === 6_000_000_000, 'the balance', 30_000)
+    await until(async () => (await posted('unspent')) === 3_000_000_000, 'the unspent balance')
+    await until(async () => (await posted('empty')) === 0, 'the empty account')
+    await world.becomes('Account', 'team', 'Ready', 'True Ready')
 
-    // Another controller learns it from the statuses and gives no money either.
+    // A Credit that was deleted before the loss gives nothing when it is created again.
+    await world.apply('Credit', 'deleted', { accountRef: { name: 'team' }, amount: '2' })
+    await world.becomes('Credit', 'deleted', 'Ready', 'True AlreadyApplied')
+    expect(await posted('team')).toBe(6_000_000_000)
+  })
+
+  it('and whose checkpoint is lost as well keeps accounts closed that had spent', async () => {
+    world.proxy(store)
+    const controller = world.start({ store, instance: 'one' })
+    await leads(controller)
+    await world.apply('Account', 'team', {})
+    await world.apply('Credit', 'start', { accountRef: { name: 'team' }, amount: '5' })
+    await world.becomes('Credit', 'start', 'Ready', 'True Ready')
+    await spent(objectId(world.namespace, 'team'), 1_000_000_000)
+    await until(async () => (await world.get('Account', 'team')).status.spent === '1', 'the status', 30_000)
     await controller.stop()
+    const path = `/api/v1/namespaces/${world.namespace}/secrets`
+    const labelSelector = 'sluice.dev/checkpoint=ledger'
+    await world.kube.request({ method: 'DELETE', path, query: { labelSelector } })
+    await redis.command('FLUSHALL')
+
     const second = world.start({ store, instance: 'two' })
     await leads(second)
+    await world.becomes('Account', 'team', 'Ready', 'False LedgerLost')
+    expect(await posted('team')).toBeUndefined()
+    expect((await world.get('Account', 'team')).status).toMatchObject({ credited: '5', balance: '4' })
+    await world.becomes('Account', 'team', 'Accepted', 'True Accepted')
+    await until(async () => (await world.events('team')).includes('Warning LedgerLost'), 'an event')
     await world.apply('Account', 'fresh', {})
     await world.apply('Credit', 'fresh', { accountRef: { name: 'fresh' }, amount: '3' })
     await world.becomes('Credit', 'fresh', 'Ready', 'True Ready')
-    expect((await store.ledger.balance(objectId(world.namespace, 'fresh')))?.posted).toBe(3_000_000_000)
-    await until(
-      async () => second.logged.some((line) => line.includes('lost the balance')),
-      'the loss to be noticed',
-    )
-    expect(await store.ledger.balance(team)).toBeUndefined()
-    await world.becomes('Account', 'team', 'Ready', 'False LedgerLost')
+    expect(await posted('fresh')).toBe(3_000_000_000)
+    expect(second.logged.some((line) => line.includes('lost the balance'))).toBe(true)
+    expect(await posted('team')).toBeUndefined()
   })
 
   it('or was down during changes has them soon after it is back', async () => {
@@ -113,9 +146,29 @@ describe('a Redis that lost everything', () => {
   })
 })
 
+describe('a Redis that may evict balances', () => {
+  afterEach(() => redis.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction'))
+
+  it('is reported on the Lease and on the account that waits for another policy', async () => {
+    world.proxy(store)
+    await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+    const controller = world.start({ store, instance: 'one' })
+    await leads(controller)
+    await world.apply('Account', 'team', {})
+    await world.becomes('Account', 'team', 'Ready', 'False StoreEvicts')
+    await world.becomes('Account', 'team', 'AtRisk', 'True StoreEvicts')
+    expect(await store.ledger.balance(objectId(world.namespace, 'team'))).toBeUndefined()
+    await until(async () => (await world.events('team')).includes('Warning StoreEvicts'), 'an event')
+    const onLease = () => world.events('sluice-controller')
+    await until(async () => (await onLease()).includes('Warning StoreRisk'), 'an event on the Lease')
+    expect(await controller.metrics.registry.metrics()).toContain('sluice_store_risk{risk="evicts_all"} 1')
+  })
+})
+
 describe('records changed by others', () => {
   const SPOILT = 'records in the store were removed or changed by someone else; writing them again'
-  const FIRST_LOOK_MS = 4_000
+  /** Between two looks at the table, which come every two seconds, so that none sees only a part of what a test spoils. */
+  const FIRST_LOOK_MS = 5_000
   const route = { model: 'small', channels: [{ name: 'local' }], free: true }
 
   /** A controller that has published a key and a route, and the table that it published before. */

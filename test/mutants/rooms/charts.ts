@@ -25,6 +25,8 @@ export const CHARTS: Mutant[] = [
     'test/chart/render.test.ts',
     // Every edit of a resource raises an alarm.
     [' offset 1m', ''],
+    // A managed Redis that hides a setting raises an alarm for ever.
+    ['risk=~"evicts_all|not_persistent"', 'risk!="evicts_volatile"'],
   ),
 
   ...faults(

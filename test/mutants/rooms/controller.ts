@@ -45,6 +45,43 @@ export const CONTROLLER: Mutant[] = [
   ),
 
   ...faults(
+    'controller/books/risks.ts',
+    'controller/books/risks.test.ts',
+    // A policy that evicts every key counts as harmless.
+    ["policy.startsWith('volatile-')", "policy !== 'allkeys-lru'"],
+    // A server that is silent for a moment hides its settings.
+    ['answer ?? this.#servers.get(server)', 'answer'],
+    // A former primary is held against the store for ever.
+    ['const servers = new Map<string, Keeping>()', 'const servers = new Map<string, Keeping>(this.#servers)'],
+    // The log repeats every risk every 30 s.
+    ['!isDeepStrictEqual(before, risks)', 'true'],
+  ),
+
+  ...faults(
+    'controller/status/conditions.ts',
+    'controller/status/board.test.ts',
+    // A managed Redis that hides a setting puts every account at risk.
+    ['eviction_unknown: undefined', "eviction_unknown: 'StoreEvicts'"],
+    // An account that is not in force has a balance at risk.
+    ["object.kind !== 'Account' || !object.inForce", "object.kind !== 'Account'"],
+    // An account that is not opened waits without a reason.
+    ["if (carried.balance === 'withheld') return", 'if (carried.balance === undefined) return'],
+  ),
+
+  ...faults(
+    'controller/lead.ts',
+    'test/integration/controller/risks.test.ts',
+    // Accounts stay closed until a new leader comes.
+    ['if (mayEvictAll(before) && !mayEvictAll(risks))', 'if (mayEvictAll(risks) && mayEvictAll(before))'],
+    // A risk is logged again whenever another one begins or ends.
+    ['if (before.some((known) => isDeepStrictEqual(known, risk))) continue', ''],
+    // Settings that change at run time are not noticed.
+    ['await this.#risks.look().catch(() => {})', 'await this.#risks.risks().catch(() => {})'],
+    // Accounts are opened before the first look.
+    ['!mayEvictAll(await this.#risks.risks())', '!mayEvictAll(this.risks)'],
+  ),
+
+  ...faults(
     'controller/publish/publisher.ts',
     'controller/publish/publisher.test.ts',
     // Every reading of the folder makes all proxies swap their tables.
@@ -66,12 +103,44 @@ export const CONTROLLER: Mutant[] = [
     'controller/publish/credits.ts',
     'controller/publish/credits.test.ts',
     // A wiped ledger gets every account's credits again: spent money is given away.
-    ['create: !account.used', 'create: true'],
+    ['mayCreate && (!account.used || this.#isProven(id, account))', 'mayCreate'],
+    // Accounts are opened in a Redis that evicts them.
+    ['mayCreate && (!account.used ||', '(!account.used ||'],
+    // An account that was never opened counts as lost.
+    ['account.used ? this.#lose(id, account) : withhold(account)', 'this.#lose(id, account)'],
     // A controller that was replaced credits accounts.
     [
       "if (reply === 'FENCED') throw new Fenced()\n    if (reply === 'NOACCT') {",
       "if (reply === 'NOACCT') {",
     ],
+  ),
+
+  ...faults(
+    'controller/books/restore.ts',
+    'controller/books/restore.test.ts',
+    // A request that a proxy repeats after a loss is charged twice.
+    ['return counted.has(ref) ? sum : sum - delta', 'return sum - delta'],
+    // New entries hide that others were lost.
+    ['return found?.id === last', 'return true'],
+    // A deleted Credit that is created again gives its money once more.
+    ['await applyCredits(ledger, restore)', ''],
+    // The costs since the loss are given away.
+    ['const spent = mark.spent + newlySpent(added, mark)', 'const spent = mark.spent'],
+    // A correction that was interrupted is made again.
+    ["return adjusted.reason === 'restore' ? sum :", 'return'],
+  ),
+  ...faults(
+    'controller/books/checkpoint-file.ts',
+    'test/conformance/checkpoints/file.test.ts',
+    // A leader that was replaced overwrites the checkpoint of the next one.
+    ['if ((await read()).epoch > epoch) throw new Superseded()', ''],
+  ),
+  ...faults(
+    'controller/books/checkpoint-secrets.ts',
+    'test/conformance/checkpoints/secrets.test.ts',
+    ['else if (epochOf(found) > epoch) throw new Superseded()', ''],
+    // The next saves of a part all fail.
+    ['else versions.set(shard, found.metadata.resourceVersion)', ''],
   ),
 
   ...faults(

@@ -191,6 +191,27 @@ export const STORE: Mutant[] = [
     "if type(sealed) == 'string' and redis.sha1hex",
   ]),
 
+  ...faults(
+    'store/redis/keeping.ts',
+    'test/conformance/store/redis-keeping.test.ts',
+    // A primary that is away hides what the others may evict.
+    ['if (error instanceof StoreUnavailable) return undefined\n', ''],
+    // Snapshots that fail count as kept.
+    ["if (info.get('rdb_last_bgsave_status') === 'err') return 'none'", ''],
+    // A server without save points counts as one that saves.
+    ["points === '' ? 'none' : 'rdb'", "'rdb'"],
+    // A managed Redis that never saves is not noticed.
+    ["if (waits && sinceSave > LONGEST_WITHOUT_SAVE_S) return 'none'", ''],
+    // An unknown answer counts as a good one.
+    ["? 'rdb' : 'unknown'", "? 'rdb' : 'rdb'"],
+  ),
+
+  // Of a Cluster only one server is looked at.
+  ...faults('store/redis/client.ts', 'test/conformance/store/redis-keeping.test.ts', [
+    "cluster.nodes('master').map(",
+    "cluster.nodes('master').slice(0, 1).map(",
+  ]),
+
   // Errors of upstreams fill the memory that balances need.
   ...faults('store/redis/state.ts', 'test/conformance/store/redis-log.test.ts', [
     'Math.min(logCapacity, Math.ceil(LOG_BYTES / mean))',

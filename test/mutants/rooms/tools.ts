@@ -33,6 +33,9 @@ export const TOOLS: Mutant[] = [
     ['if (before !== undefined) return before', 'if (before !== undefined) return before + 1'],
   ),
 
+  // Accounts wait, and the status calls everything well.
+  ...faults('cli/status.ts', 'cli/status.test.ts', ["kind === 'evicts_all'", "kind === 'evicts'"]),
+
   // A proxy of a former leader counts as current.
   ...faults('cli/status.ts', 'cli/status.test.ts', ['b.epoch - a.epoch || b.generation', 'b.generation']),
 

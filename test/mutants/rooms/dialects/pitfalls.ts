@@ -70,10 +70,7 @@ export const PITFALLS: Mutant[] = [
   ...faults(
     'proxy/dialects/chat/codec/answer/decode-stream.ts',
     STREAMS,
-    [
-      'if (chunk.usage) this.#usage = readUsage(chunk.usage) ?? this.#usage',
-      'if (chunk.usage) this.#usage ??= readUsage(chunk.usage)',
-    ],
+    ['if (usage !== undefined) this.#usage = usage', 'if (usage !== undefined) this.#usage ??= usage'],
     ['if (isText(reason)) this.#reason = reason', "if (typeof reason === 'string') this.#reason = reason"],
     // 7.9 Content beside an empty reasoning_content is lost.
     [
