@@ -213,13 +213,16 @@ export class CreditApplier {
     if (this.#epoch !== undefined) await this.#open(id)
   }
 
-  async #restore(account: string, epoch: number): Promise<void> {
+  async #restore(id: string, epoch: number): Promise<void> {
     const { checkpoints, ledger, log } = this.#options
-    const mark = checkpoints?.mark(account)
-    if (mark === undefined) return
-    const outcome = await restoreAccount(ledger, { account, epoch, mark })
-    if (outcome === 'restored')
-      log.warn({ account }, 'the ledger had lost entries of an account; its balance was restored')
+    const account = this.#accounts.get(id)
+    const mark = checkpoints?.mark(id)
+    if (mark === undefined || account === undefined) return
+    if ((await restoreAccount(ledger, { account: id, epoch, mark })) === 'intact') return
+    log.warn({ account: id }, 'the ledger had lost entries of an account; its balance was restored')
+    // From here on, the entries since the restore count.
+    const balance = await ledger.balance(id)
+    if (balance !== undefined) this.#note(id, account, balance)
   }
 
   /** A look at the sums alone: the account is compared whole when the store was away and when a term begins. */

@@ -1,0 +1,69 @@
+/** Balances of `sluice dev` outlive the process where a folder is set for them. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
+import { call, chatBody, jsonHeaders } from '../harness/http.ts'
+import { balanceOf, nanos } from '../harness/ledger.ts'
+import { account, apiKey, channel, route } from '../harness/resources.ts'
+import { chatAnswer, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
+
+const KEY = 'sk-state-0123456789abcdef'
+let upstream: ScriptedUpstream
+let state: string
+
+beforeAll(async () => {
+  upstream = await startUpstream(chatAnswer())
+  state = mkdtempSync(join(tmpdir(), 'sluice-state-'))
+})
+afterAll(async () => {
+  await upstream.close()
+  rmSync(state, { recursive: true })
+})
+
+const files = (more = '') => ({
+  'all.yaml':
+    channel('c', upstream.baseURL) +
+    // 15 tokens of 1,000 micro-dollars: 0.015 a request.
+    route('m', 'm', ['c'], { price: { input: '1000', output: '1000' }, maxOutputTokens: 10 }) +
+    apiKey('k', KEY, { accountRef: { name: 'a' } }) +
+    account('a', '1') +
+    more,
+})
+const ask = (gateway: RunningGateway) =>
+  call(`${gateway.base}/v1/chat/completions`, { headers: jsonHeaders(KEY), body: chatBody('m') })
+const balance = async (gateway: RunningGateway) => (await balanceOf(gateway, 'a')).balance
+
+test('after a stop and after a crash, with credits once', async () => {
+  const first = await startGateway(files(), { SLUICE_STATE_DIR: state })
+  expect((await ask(first)).status).toBe(200)
+  expect(await balance(first)).toBe(nanos('0.985'))
+  await first.stop()
+
+  const second = await startGateway(files(), { SLUICE_STATE_DIR: state })
+  expect(await balance(second)).toBe(nanos('0.985'))
+  expect((await ask(second)).status).toBe(200)
+  const saved = () => JSON.parse(readFileSync(join(state, 'ledger.json'), 'utf8'))
+  const spent = () => Object.values<{ spent: number }>(saved().accounts)[0]?.spent
+  await until(() => spent() === nanos('0.03'), 'the checkpoint', 30_000)
+  second.child.kill('SIGKILL')
+
+  const more = { spec: { accountRef: { name: 'a' }, amount: '2' }, metadata: { name: 'more' } }
+  const document = { apiVersion: 'sluice.dev/v1alpha1', kind: 'Credit', ...more }
+  const third = await startGateway(files(`---\n${JSON.stringify(document)}\n`), { SLUICE_STATE_DIR: state })
+  expect(await balance(third)).toBe(nanos('2.97'))
+  await third.stop()
+}, 90_000)
+
+test('a file that cannot be read stops the start with its name, and stays', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-state-'))
+  writeFileSync(join(dir, 'ledger.json'), 'not json')
+  try {
+    const start = startGateway(files(), { SLUICE_STATE_DIR: dir })
+    await expect(start).rejects.toThrow(/ledger\.json cannot be read/)
+    expect(readFileSync(join(dir, 'ledger.json'), 'utf8')).toBe('not json')
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+})
