@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createAdminServer } from '../admin/server.ts'
+import { sinkOf } from '../controller/books/journal-sink.ts'
 import { ClusterController } from '../controller/cluster.ts'
 import { connectKube } from '../controller/kube/client.ts'
 import { openProgram, refuseStart, stopOnSignals } from './process.ts'
@@ -26,7 +27,8 @@ export async function controller(processEnv: NodeJS.ProcessEnv): Promise<void> {
       onRequest: (verb, status) => running?.metrics.requested(verb, status),
     })
     const namespace = processEnv.SLUICE_NAMESPACE || kube.namespace || env.SLUICE_NAMESPACE
-    running = new ClusterController({ store, kube, env, namespace, instance, log })
+    const journal = sinkOf(env.SLUICE_JOURNAL, (text) => out.write(text))
+    running = new ClusterController({ store, kube, env, namespace, instance, log, journal })
     running.start()
     const { metrics, pages, ended } = running
     const admin = createAdminServer({

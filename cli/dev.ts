@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { EnvironmentError } from '../contract/env.ts'
 import { fileCheckpoints } from '../controller/books/checkpoint-file.ts'
+import { sinkOf } from '../controller/books/journal-sink.ts'
 import { type Controller, startController } from '../controller/main.ts'
 import { EXAMPLE_KEY, type ExampleUpstream, startExampleUpstream } from '../examples/upstream/server.ts'
 import { type RunningProxy, startProxy } from '../proxy/main.ts'
@@ -73,6 +74,7 @@ async function start(
     namespace: env.SLUICE_NAMESPACE,
     env: example ? { ...processEnv, UPSTREAM_PORT: String(running.upstream?.port) } : processEnv,
     log,
+    journal: sinkOf(env.SLUICE_JOURNAL, (text) => out.write(text)),
     checkpoints: env.SLUICE_STATE_DIR === undefined ? undefined : fileCheckpoints(env.SLUICE_STATE_DIR),
   })
   await running.controller.ready

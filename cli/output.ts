@@ -13,6 +13,8 @@ export interface Output {
   destination: DestinationStream
   /** For the request log. */
   writeLine(line: string): void
+  /** Resolves when the text is written; rejects when it is dropped, because standard output is not read. */
+  write(text: string): Promise<void>
   /** Writes the buffered lines, before the process ends. */
   close(): void
 }
@@ -35,6 +37,16 @@ export function openOutput(format: 'auto' | 'text' | 'json'): Output {
     writeLine(line) {
       buffer += `${asText ? textLine(line) : line}\n`
       if (buffer.length >= BUFFERED_CHARACTERS) flush()
+    },
+    write(text) {
+      return new Promise((resolve, reject) => {
+        const drop = () => reject(new Error('standard output is not read'))
+        out.once('drop', drop)
+        flush()
+        out.write(text)
+        out.off('drop', drop)
+        out.flush((error) => (error ? reject(error) : resolve()))
+      })
     },
     close() {
       clearInterval(timer)

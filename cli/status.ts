@@ -110,6 +110,22 @@ export function risksOf({ instances }: StatusReport): string[] {
   )
 }
 
+const LATE_BOOKS_SECONDS = 60
+
+/** Checkpoint and journal of balances are written every ten seconds. */
+function lateBooksOf(instances: StatusReport['instances']): string[] {
+  return instances.flatMap(({ instance, lag }) => {
+    const { journalSeconds = 0, checkpointSeconds = 0 } = lag ?? {}
+    const late = [
+      { what: 'the ledger journal', seconds: journalSeconds },
+      { what: 'the checkpoint of balances', seconds: checkpointSeconds },
+    ].filter(({ seconds }) => seconds > LATE_BOOKS_SECONDS)
+    return late.map(
+      ({ what, seconds }) => `${instance} has not been able to write ${what} for ${Math.round(seconds)} s`,
+    )
+  })
+}
+
 /** One line for each problem. */
 export function problemsOf({ newest, instances, unreachable }: StatusReport): string[] {
   const controllers = instances.filter(({ role }) => role === 'controller')
@@ -121,6 +137,7 @@ export function problemsOf({ newest, instances, unreachable }: StatusReport): st
   return [
     ...unreachable.map(({ admin, reason }) => `${admin} ${reason}`),
     ...(closed ? ['no account is opened, because Redis may evict balances'] : []),
+    ...lateBooksOf(instances),
     ...(leaderless ? ['no controller leads: changes are not published, and credits are not applied'] : []),
     ...away.map(({ instance }) => `${instance} does not reach the store; it serves the last known state`),
     ...notReady.map(({ instance, reason }) => `${instance} is not ready: ${reason ?? 'it gives no reason'}`),

@@ -20,6 +20,7 @@ describe('environment', () => {
     expect(unset).toEqual([
       'SLUICE_HOST',
       'SLUICE_CONFIG_DIR',
+      'SLUICE_STATE_DIR',
       'SLUICE_REDIS_URL',
       'SLUICE_STATE_REDIS_URL',
       'SLUICE_SEALING_KEYS_FILE',

@@ -6,6 +6,7 @@ import type { Log } from '../contract/log.ts'
 import type { Store } from '../store/contract.ts'
 import { Alarm } from './alarm.ts'
 import { secretCheckpoints } from './books/checkpoint-secrets.ts'
+import type { JournalSink } from './books/journal-sink.ts'
 import { Compilation } from './compile/compilation.ts'
 import { compileSlice } from './compile/index.ts'
 import { KeyMinter, type KeyWanted } from './keys/minter.ts'
@@ -33,6 +34,8 @@ interface ClusterControllerOptions {
   /** Name of this process among its peers. */
   instance: string
   log: Log
+  /** Takes every entry of the ledger while this process leads. */
+  journal?: JournalSink | undefined
 }
 
 /** The parts that run while this process holds the Lease. */
@@ -90,6 +93,7 @@ export class ClusterController {
       generation: this.#term?.leader.position?.generation,
       proxies: this.#term?.leader.proxies.length ?? 0,
       risks: this.#term?.leader.risks.map(({ kind }) => kind) ?? [],
+      lag: this.#term?.leader.lag,
       informers: this.#source.health(),
     }))
     this.pages = controllerPages({
@@ -98,6 +102,7 @@ export class ClusterController {
       position: () => this.#term?.leader.position,
       removal: () => this.#term?.leader.removal,
       risks: () => this.#term?.leader.risks ?? [],
+      lag: () => this.#term?.leader.lag,
       notReady: () => this.notReady(),
       proxies: () => store.config.heartbeats(LIVE_MS),
       compiled: () => this.#latest,
@@ -170,6 +175,7 @@ export class ClusterController {
       log,
       now: Date.now,
       recorded: this.#source.recorded(),
+      journal: this.#options.journal,
       checkpoints: secretCheckpoints(kube, namespace, env.SLUICE_LEASE_NAME),
       found: (id) => this.#source.found(id)?.status,
       onFenced: () => this.#end.resolve('another controller has taken over'),

@@ -13,11 +13,23 @@ import {
 import type { CheckpointStore } from './books/checkpoint-store.ts'
 import { Superseded } from './books/checkpoint-store.ts'
 import { Checkpoints } from './books/checkpoints.ts'
+import { Journal } from './books/journal.ts'
+import type { Names } from './books/journal-line.ts'
+import type { JournalSink } from './books/journal-sink.ts'
 import { RiskWatch } from './books/risks.ts'
-import { Sweep } from './books/sweep.ts'
+import { ENTRIES_KEPT_MS, Sweep } from './books/sweep.ts'
 import { CreditApplier } from './publish/credits.ts'
 import { type AttemptOutcome, Publisher, type PublishResult } from './publish/publisher.ts'
-import type { AppliedCredits, Compiled, FoundStatus, Recorded, Removal, Risk, Touched } from './snapshot.ts'
+import type {
+  AppliedCredits,
+  BooksLag,
+  Compiled,
+  FoundStatus,
+  Recorded,
+  Removal,
+  Risk,
+  Touched,
+} from './snapshot.ts'
 import { type ListedStatus, type Status, StatusBoard } from './status/board.ts'
 
 /** Intervals between reads of the heartbeats: while proxies are taking up a publication, and otherwise. */
@@ -55,6 +67,8 @@ interface LeadOptions {
   recorded?: Recorded
   /** Balances outside the store, to restore them if the store loses them. */
   checkpoints?: CheckpointStore | undefined
+  /** Takes every entry of the ledger. */
+  journal?: JournalSink | undefined
   /** See BoardOptions.found. */
   found?: (id: string) => FoundStatus | undefined
   /**
@@ -80,6 +94,7 @@ export class Leader {
   readonly #credits: CreditApplier
   readonly #sweep: Sweep
   readonly #checkpoints: Checkpoints | undefined
+  readonly #journal: Journal | undefined
   readonly #risks: RiskWatch
   readonly #publisher: Publisher
   readonly #ready = Promise.withResolvers<void>()
@@ -113,7 +128,16 @@ export class Leader {
     this.#checkpoints = options.checkpoints && new Checkpoints(options.checkpoints, log)
     const checkpoints = this.#checkpoints
     this.#credits = new CreditApplier({ ledger: store.ledger, log, now, recorded, checkpoints, mayCreate })
-    this.#sweep = new Sweep(store.ledger)
+    this.#journal =
+      options.journal &&
+      new Journal({
+        ledger: store.ledger,
+        sink: options.journal,
+        names: namesOf(() => this.#latest),
+        keepMs: ENTRIES_KEPT_MS,
+        log,
+      })
+    this.#sweep = new Sweep(store.ledger, this.#journal)
     this.#publisher = new Publisher({
       store,
       credits: this.#credits,
@@ -141,6 +165,7 @@ export class Leader {
       this.#risks.look().catch(() => {})
       if (!this.#published) return
       this.#credits.distrust()
+      this.#journal?.distrust()
       void this.#onMoney((compiled) => this.#credits.reassert(compiled))
     })
   }
@@ -167,6 +192,14 @@ export class Leader {
   /** Ways in which the store may lose balances; empty while they are unknown. */
   get risks(): readonly Risk[] {
     return this.#risks.known ?? []
+  }
+
+  /** How long changes of balances have waited to leave the store. */
+  get lag(): BooksLag {
+    return {
+      journalSeconds: this.#journal?.lagSeconds ?? 0,
+      checkpointSeconds: this.#checkpoints?.lagSeconds ?? 0,
+    }
   }
 
   /** Heartbeats of live proxies. */
@@ -198,6 +231,7 @@ export class Leader {
     this.#stop.abort()
     await Promise.all([...this.#loops, this.#publisher.stop()])
     await this.#money
+    await this.#journal?.close().catch((error: unknown) => this.#logAway(error))
   }
 
   #onResult(result: PublishResult): void {
@@ -340,6 +374,28 @@ export class Leader {
 
   #logAway(error: unknown): void {
     this.#options.log.warn({ err: error }, 'the store does not respond')
+  }
+}
+
+/** Names by id, made anew when the resources have changed. */
+function namesOf(latest: () => Compiled | undefined): Names {
+  let of: Compiled | undefined
+  let keys = new Map<string, string>()
+  return {
+    account(id) {
+      const record = latest()?.accounts.get(id)
+      return record && `${record.namespace}/${record.name}`
+    },
+    key(id) {
+      const compiled = latest()
+      if (compiled !== undefined && compiled !== of) {
+        of = compiled
+        keys = new Map(
+          [...compiled.keys.values()].map(({ id, namespace, name }) => [id, `${namespace}/${name}`]),
+        )
+      }
+      return keys.get(id)
+    },
   }
 }
 

@@ -4,6 +4,7 @@ import type { Log } from '../contract/log.ts'
 import type { Store } from '../store/contract.ts'
 import { Alarm } from './alarm.ts'
 import type { CheckpointStore } from './books/checkpoint-store.ts'
+import type { JournalSink } from './books/journal-sink.ts'
 import { compile } from './compile/index.ts'
 import { Leader } from './lead.ts'
 import { controllerPages } from './pages.ts'
@@ -23,6 +24,8 @@ interface ControllerOptions {
   log: Log
   /** Keeps balances when the process ends; absent: they end with the store. */
   checkpoints?: CheckpointStore | undefined
+  /** Takes every entry of the ledger. */
+  journal?: JournalSink | undefined
   /** Milliseconds since the epoch; default Date.now. */
   now?: () => number
 }
@@ -43,7 +46,7 @@ export interface Controller {
 
 /** Starts a controller that always leads. Rejects with FolderMissing, and if the checkpoint cannot be read. */
 export async function startController(options: ControllerOptions): Promise<Controller> {
-  const { store, dir, namespace, env, log, checkpoints, now = Date.now } = options
+  const { store, dir, namespace, env, log, checkpoints, journal, now = Date.now } = options
   // A checkpoint that cannot be read must not be replaced by an empty one.
   await checkpoints?.load()
   let snapshot = emptySnapshot()
@@ -57,6 +60,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     log,
     now,
     checkpoints,
+    journal,
     onFenced() {
       fenced = true
       log.error({}, 'another controller has taken over; this one stops publishing')
@@ -91,6 +95,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
       position: () => leader.position,
       removal: () => leader.removal,
       risks: () => leader.risks,
+      lag: () => leader.lag,
       notReady: () => (fenced ? 'another controller has taken over' : undefined),
       proxies: () => store.config.heartbeats(LIVE_MS),
       compiled: () => compiled,

@@ -2,7 +2,7 @@
 import { AdminError, type AdminPage } from '../admin/server.ts'
 import { present } from '../kit/present.ts'
 import type { Heartbeat, Position } from '../store/contract.ts'
-import type { Compiled, Removal, Risk } from './snapshot.ts'
+import type { BooksLag, Compiled, Removal, Risk } from './snapshot.ts'
 import type { ListedStatus } from './status/board.ts'
 
 interface ControllerView {
@@ -14,6 +14,8 @@ interface ControllerView {
   removal(): Removal | undefined
   /** Ways in which the store may lose balances, as far as a leader knows. */
   risks(): readonly Risk[]
+  /** Of a leader. */
+  lag(): BooksLag | undefined
   /** Why the controller is not ready; undefined if it is. */
   notReady(): string | undefined
   /** Heartbeats of live proxies; rejects with StoreUnavailable. */
@@ -49,11 +51,18 @@ async function controllerInstance(view: ControllerView) {
     ...present({
       reason,
       risks: risks.length === 0 ? undefined : risks,
+      lag: isBehind(view.lag()) ? view.lag() : undefined,
       removal: removal && { ...removal, at: new Date(removal.at).toISOString() },
       proxies,
     }),
   }
 }
+
+/** Checkpoint and journal are written every ten seconds. */
+const LATE_SECONDS = 60
+
+const isBehind = (lag: BooksLag | undefined) =>
+  lag !== undefined && Math.max(lag.journalSeconds, lag.checkpointSeconds) > LATE_SECONDS
 
 function keyPage(compiled: Compiled | undefined, query: URLSearchParams) {
   const namespace = query.get('namespace')

@@ -260,3 +260,9 @@ export interface CreditResult {
   /** When the ledger applied the credit, or was found to have it, in milliseconds since the epoch. */
   appliedAt?: number
 }
+
+/** How long changes of balances have waited to leave the store, in seconds; 0 while all is written. */
+export interface BooksLag {
+  journalSeconds: number
+  checkpointSeconds: number
+}

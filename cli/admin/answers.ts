@@ -17,6 +17,7 @@ const instance = z.object({
   /** Of a leader: more than half of the keys or routes were removed at once in its term. */
   removal: z.object({ at: z.string(), message: z.string(), namespaces: z.array(z.string()) }).optional(),
   /** Of a leader: ways in which Redis may lose balances; absent without one. */
+  lag: z.object({ journalSeconds: z.number(), checkpointSeconds: z.number() }).optional(),
   risks: z
     .array(z.object({ kind: z.string(), message: z.string(), servers: z.array(z.string()) }))
     .optional(),

@@ -16,6 +16,13 @@ export const processSettings = {
   SLUICE_STATE_DIR: text().describe(
     'Folder in which `sluice dev` keeps balances when it ends; it must exist. Default: balances end with the process.',
   ),
+  SLUICE_JOURNAL: z
+    .string()
+    .regex(/^(off|stdout|file:.+)$/, 'must be off, stdout or file:<path>')
+    .default('off')
+    .describe(
+      'Where the controller writes every entry of the ledger as a line of JSON: `stdout`, or `file:<path>`, which it begins anew at 256 MiB and never removes. `off`: nowhere.',
+    ),
   SLUICE_NAMESPACE: z
     .string()
     .default('default')

@@ -4,6 +4,7 @@
  */
 import { pause } from '../../kit/time.ts'
 import type { Ledger } from '../../store/ledger/contract.ts'
+import type { Journal } from './journal.ts'
 
 /** An account is watched this long after its last use: longer than a lease, and than the report of a proxy takes. */
 const WATCHED_MS = 60_000
@@ -17,12 +18,13 @@ const BATCH = 1_000
 /** Accounts of one page of a walk over all. */
 const WALK_PAGE = 500
 /** How long entries are kept: longer than an outage after which a settle is repeated without its hold. */
-const ENTRIES_KEPT_MS = 7_200_000
+export const ENTRIES_KEPT_MS = 7_200_000
 /** Between two removals of old entries of an account in use. */
 const TRIM_MS = 300_000
 
 export class Sweep {
   readonly #ledger: Ledger
+  readonly #journal: Pick<Journal, 'ship'> | undefined
   /** The last use of each account on the store's clock, and performance.now() of when it became known. */
   readonly #watched = new Map<string, { at: number; knownAt: number }>()
   /** The last use of accounts that are watched no longer, as long as looks still find it. */
@@ -32,8 +34,10 @@ export class Sweep {
   /** Store time of the newest use that is known. */
   #newest = 0
 
-  constructor(ledger: Ledger) {
+  /** With a journal, entries are removed once they were written there. */
+  constructor(ledger: Ledger, journal?: Pick<Journal, 'ship'>) {
     this.#ledger = ledger
+    this.#journal = journal
   }
 
   /** Accounts in use, or in use until a minute ago. */
@@ -47,7 +51,8 @@ export class Sweep {
     const old = performance.now() - WATCHED_MS
     await each([...this.#watched], async ([account, { at, knownAt }]) => {
       await this.#reap(account)
-      await this.#trimSometimes(account)
+      if (this.#journal === undefined) await this.#trimSometimes(account)
+      else await this.#journal.ship(account)
       if (knownAt >= old) return
       this.#watched.delete(account)
       this.#trimmedAt.delete(account)
@@ -96,6 +101,7 @@ export class Sweep {
   }
 
   async #trim(account: string): Promise<void> {
+    if (this.#journal !== undefined) return this.#journal.ship(account)
     await this.#ledger.trim(account, undefined, ENTRIES_KEPT_MS)
   }
 

@@ -299,7 +299,10 @@ export class CreditApplier {
       account.credits[id] = amount
     }
     this.#results.set(id, { plan, result: resultOf(reply, before, now) })
-    if (reply === 'OK') this.#raised.add(accountId)
+    if (reply !== 'OK') return
+    this.#raised.add(accountId)
+    // Its new entry is for checkpoint and journal as well.
+    await ledger.touch([accountId])
   }
 }
 

@@ -11,6 +11,8 @@ interface Readings {
   proxies: number
   /** In which ways the store may lose balances, as far as a leader knows. */
   risks: readonly RiskKind[]
+  /** Undefined for a standby. */
+  lag: { journalSeconds: number; checkpointSeconds: number } | undefined
   informers: { kind: string; synced: boolean; lastEventAgeMs: number; resources: number }[]
 }
 
@@ -59,7 +61,9 @@ export class ControllerMetrics {
       help: 'Whether this controller leads.',
       registers: [this.registry],
       collect: () => {
-        const { leading, informers, risks, ...numbers } = read()
+        const { leading, informers, risks, lag, ...numbers } = read()
+        journal.set(lag?.journalSeconds ?? 0)
+        checkpoint.set(lag?.checkpointSeconds ?? 0)
         own.set(leading ? 1 : 0)
         lease.set({ name: leaseName }, leading ? 1 : 0)
         epoch.set(numbers.epoch ?? 0)
@@ -82,6 +86,14 @@ export class ControllerMetrics {
     )
     const generation = this.#gauge('sluice_table_generation', 'Generation of the last publication.')
     const proxies = this.#gauge('sluice_proxies_live', 'Live proxies, as seen by the leader.')
+    const journal = this.#gauge(
+      'sluice_journal_lag_seconds',
+      'How long entries of the ledger have waited because they cannot be written to the journal; 0 while they can.',
+    )
+    const checkpoint = this.#gauge(
+      'sluice_checkpoint_lag_seconds',
+      'How long the oldest change of a balance has waited to be saved outside the store.',
+    )
     const risk = this.#gauge(
       'sluice_store_risk',
       'Whether the store may lose balances in this way, as seen by the leader.',
