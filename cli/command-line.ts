@@ -224,6 +224,22 @@ forbidden change, such as one to a Credit.`),
     async () => (await import('./validate.ts')).validate,
   )
 
+  const ledger = line
+    .command('ledger')
+    .summary('compare the journal of the ledger with the balances')
+    .description('Works on the ledger, which keeps the balances.')
+  runs(
+    withAdmin(withOutput(ledger.command('verify')))
+      .summary('compare the journal with the balances')
+      .description(
+        prose(`Adds up the lines of a ledger journal (SLUICE_JOURNAL) for each account, and compares them with the ledger. The
+lines may come in any order, more than once, and between other lines.`),
+      )
+      .argument('<file...>', 'files of the journal; - for standard input')
+      .addHelpText('after', '\nExit code 1 if an account differs, or no controller answers.'),
+    async () => (await import('./ledger/verify.ts')).verify,
+  )
+
   runs(
     line
       .command('key')
@@ -263,7 +279,9 @@ function withAdmin(command: Command): Command {
 
 /** Prints an expected failure as one sentence, and returns the exit code. */
 function failed(command: Command, error: unknown, terminal: Terminal): number {
-  const name = `sluice ${command.name()}`
+  const { parent } = command
+  const group = parent === null || parent.parent === null ? '' : `${parent.name()} `
+  const name = `sluice ${group}${command.name()}`
   if (error instanceof UsageError) {
     terminal.warn(`${name}: ${error.message} (see ${name} --help)`)
     return 2

@@ -103,6 +103,7 @@ export class ClusterController {
       removal: () => this.#term?.leader.removal,
       risks: () => this.#term?.leader.risks ?? [],
       lag: () => this.#term?.leader.lag,
+      ledger: () => this.#term?.leader.ledger(),
       notReady: () => this.notReady(),
       proxies: () => store.config.heartbeats(LIVE_MS),
       compiled: () => this.#latest,

@@ -25,6 +25,7 @@ import type {
   BooksLag,
   Compiled,
   FoundStatus,
+  LedgerAccount,
   Recorded,
   Removal,
   Risk,
@@ -53,6 +54,7 @@ const SEARCHED_PER_SECOND = 5_000
 /** Between two looks at the settings of the store's servers. */
 const RISKS_MS = 30_000
 const REPAIR_MS = 60_000
+const READS_AT_ONCE = 16
 /** For the last checkpoint of a term: the next leader waits. */
 const LAST_LOOK_MS = 3_000
 /** A new leader compares all stored records this soon. */
@@ -216,6 +218,28 @@ export class Leader {
   async statuses(): Promise<ListedStatus[]> {
     await this.#onMoney((compiled) => this.#credits.read(compiled))
     return this.#board.list()
+  }
+
+  /** The sums of every account in force that the ledger has. Rejects with StoreUnavailable. */
+  async ledger(): Promise<LedgerAccount[]> {
+    const found: LedgerAccount[] = []
+    const accounts = this.#latest?.accounts.values() ?? [].values()
+    const reader = async () => {
+      for (const { id, namespace, name } of accounts) {
+        const balance = await this.#options.store.ledger.balance(id)
+        if (balance === undefined) continue
+        const { credited, posted, lastEntry } = balance
+        found.push({
+          accountId: id,
+          name: `${namespace}/${name}`,
+          credited,
+          spent: credited - posted,
+          lastEntry,
+        })
+      }
+    }
+    await Promise.all(Array.from({ length: READS_AT_ONCE }, reader))
+    return found
   }
 
   /** Resolves when running calls have ended. */

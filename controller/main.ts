@@ -96,6 +96,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
       removal: () => leader.removal,
       risks: () => leader.risks,
       lag: () => leader.lag,
+      ledger: () => leader.ledger(),
       notReady: () => (fenced ? 'another controller has taken over' : undefined),
       proxies: () => store.config.heartbeats(LIVE_MS),
       compiled: () => compiled,

@@ -2,7 +2,7 @@
 import { AdminError, type AdminPage } from '../admin/server.ts'
 import { present } from '../kit/present.ts'
 import type { Heartbeat, Position } from '../store/contract.ts'
-import type { BooksLag, Compiled, Removal, Risk } from './snapshot.ts'
+import type { BooksLag, Compiled, LedgerAccount, Removal, Risk } from './snapshot.ts'
 import type { ListedStatus } from './status/board.ts'
 
 interface ControllerView {
@@ -22,16 +22,22 @@ interface ControllerView {
   proxies(): Promise<readonly Heartbeat[]>
   compiled(): Compiled | undefined
   statuses(): Promise<ListedStatus[]>
+  /** The sums of every account; undefined for a standby. Rejects with StoreUnavailable. */
+  ledger(): Promise<LedgerAccount[]> | undefined
 }
 
 /**
- * `/resources`: all resources with their statuses. `/status`. `/keys?namespace=&name=`: the hashes (SHA-256) of the keys
+ * `/resources`: all resources with their statuses. `/status`. `/ledger`: the sums of the accounts that are in force. `/keys?namespace=&name=`: the hashes (SHA-256) of the keys
  * of one ApiKey, none if it is not in force. The command line reads them by the schemas in cli/admin/answers.ts.
  */
 export function controllerPages(view: ControllerView): Record<string, AdminPage> {
   return {
     '/resources': () => view.statuses(),
     '/status': async () => ({ instances: [await controllerInstance(view)] }),
+    '/ledger': async () => {
+      const accounts = await view.ledger()
+      return { leading: accounts !== undefined, accounts: accounts ?? [] }
+    },
     '/keys': async (query) => keyPage(view.compiled(), query),
   }
 }

@@ -266,3 +266,13 @@ export interface BooksLag {
   journalSeconds: number
   checkpointSeconds: number
 }
+
+/** What the ledger keeps of one account, in nano-dollars. */
+export interface LedgerAccount {
+  accountId: string
+  /** namespace/name */
+  name: string
+  credited: Nanos
+  spent: Nanos
+  lastEntry: string | undefined
+}

@@ -16,8 +16,9 @@ const instance = z.object({
   leading: z.boolean().optional(),
   /** Of a leader: more than half of the keys or routes were removed at once in its term. */
   removal: z.object({ at: z.string(), message: z.string(), namespaces: z.array(z.string()) }).optional(),
-  /** Of a leader: ways in which Redis may lose balances; absent without one. */
+  /** Of a leader: how long journal and checkpoint could not be written; absent while they can. */
   lag: z.object({ journalSeconds: z.number(), checkpointSeconds: z.number() }).optional(),
+  /** Of a leader: ways in which Redis may lose balances; absent without one. */
   risks: z
     .array(z.object({ kind: z.string(), message: z.string(), servers: z.array(z.string()) }))
     .optional(),
@@ -28,6 +29,21 @@ export type Instance = z.output<typeof instance>
 
 /** `/status` */
 export const statusAnswer = z.object({ instances: z.array(instance) })
+
+/** `/ledger`; amounts are in nano-dollars. */
+export const ledgerAnswer = z.object({
+  leading: z.boolean(),
+  accounts: z.array(
+    z.object({
+      accountId: z.string(),
+      name: z.string(),
+      credited: z.number(),
+      spent: z.number(),
+      lastEntry: z.string().optional(),
+    }),
+  ),
+})
+export type LedgerAccount = z.output<typeof ledgerAnswer>['accounts'][number]
 
 /** `/keys` */
 export const keyAnswer = z.object({
