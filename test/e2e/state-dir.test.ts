@@ -1,5 +1,6 @@
 /** Balances of `sluice dev` outlive the process where a folder is set for them. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -55,6 +56,42 @@ test('after a stop and after a crash, with credits once', async () => {
   expect(await balance(third)).toBe(nanos('2.97'))
   await third.stop()
 }, 90_000)
+
+test('the ledger journal of a folder agrees with the balances', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-journal-'))
+  const journal = join(dir, 'ledger.jsonl')
+  const gateway = await startGateway(files(), { SLUICE_JOURNAL: `file:${journal}` })
+  try {
+    for (let i = 0; i < 5; i++) expect((await ask(gateway)).status).toBe(200)
+    const lines = () =>
+      readFileSync(journal, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+    await until(() => existsSync(journal) && lines().length === 6, 'the journal', 30_000)
+    const main = join(import.meta.dirname, '../../cli/main.ts')
+    const verify = (file: string) =>
+      spawnSync(process.execPath, [main, 'ledger', 'verify', '--admin', gateway.admin, file], {
+        encoding: 'utf8',
+      })
+    const { status, stdout } = verify(journal)
+    expect([status, stdout]).toEqual([0, '1 accounts agree, 0 have newer entries, 0 differ\n'])
+    const changed = join(dir, 'changed.jsonl')
+    writeFileSync(
+      changed,
+      lines()
+        .map((line) => line.replace('-0.015', '-0.014'))
+        .join('\n'),
+    )
+    const other = verify(changed)
+    expect([other.status, other.stdout]).toEqual([
+      1,
+      expect.stringContaining('spent 0.07 in the files and 0.075 in the ledger'),
+    ])
+  } finally {
+    await gateway.stop()
+    rmSync(dir, { recursive: true })
+  }
+}, 60_000)
 
 test('a file that cannot be read stops the start with its name, and stays', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-state-'))
