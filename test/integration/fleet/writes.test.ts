@@ -93,6 +93,8 @@ it('writes one record for one change', async () => {
 
 it('writes nothing when both controllers restart and nothing has changed', async () => {
   const { controllers } = fleet
+  const isCheckpoint = (name: string) => /-ledger-[0-9a-f]{2}$/.test(name)
+  await until(async () => Object.keys(await versions()).some(isCheckpoint), 'the checkpoint', 30_000)
   const before = { versions: await versions(), stored: await stored() }
   expect(Object.keys(before.stored).length).toBeGreaterThan(KEYS)
   await fleet.stopAll(controllers)
