@@ -148,8 +148,8 @@ export const CONTROLLER: Mutant[] = [
     'controller/books/sweep.test.ts',
     // The holds of a dead proxy stay on accounts that no proxy uses any more.
     [
-      'await this.#reap(account)\n      await this.#trimSometimes(account)',
-      'await this.#trimSometimes(account)',
+      'await this.#reap(account)\n      if (this.#journal === undefined) await this.#trimSometimes(account)',
+      'if (this.#journal === undefined) await this.#trimSometimes(account)',
     ],
     // The entries of a busy account fill the memory of Redis.
     ['await this.#trimSometimes(account)', ''],
