@@ -8,6 +8,7 @@ import {
   type Price,
   parseDollars,
   priceVersion,
+  unpricedKinds,
 } from './money.ts'
 import { type Usage, zeroUsage } from './usage.ts'
 
@@ -157,6 +158,78 @@ describe('cost', () => {
     expect(cost(p, u)).toBe(parseDollars('0.1125'))
   })
 
+  it('charges parts of the prompt and of the answer at their own prices', () => {
+    const p = {
+      ...FREE,
+      input: parseDollars('2'),
+      output: parseDollars('10'),
+      imageInput: parseDollars('5'),
+      audioInput: parseDollars('40'),
+      audioOutput: parseDollars('80'),
+      reasoning: parseDollars('4'),
+    }
+    const u = { ...zeroUsage(), input: 1_000, imageInput: 100, audioInput: 200 }
+    // 700 of text, 100 of images, 200 of audio.
+    expect(cost(p, u)).toBe(parseDollars('0.0014') + parseDollars('0.0005') + parseDollars('0.008'))
+    const answer = { ...zeroUsage(), output: 1_000, audioOutput: 300, reasoning: 500 }
+    // 200 of text, 300 of audio, 500 of reasoning.
+    expect(cost(p, answer)).toBe(parseDollars('0.002') + parseDollars('0.024') + parseDollars('0.002'))
+    expect([unpricedKinds(p, u), unpricedKinds(p, answer)]).toEqual([[], []])
+  })
+
+  it('charges a part without a price as the next more expensive kind, and names it', () => {
+    const p = { ...FREE, input: parseDollars('2'), output: parseDollars('10') }
+    const of = (kind: 'imageInput' | 'audioInput') => ({ ...zeroUsage(), input: 1_000, [kind]: 1_000 })
+    expect(cost(p, of('imageInput'))).toBe(parseDollars('0.01'))
+    expect(cost(p, of('audioInput'))).toBe(parseDollars('0.01'))
+    const spoken = { ...zeroUsage(), output: 1_000, audioOutput: 1_000 }
+    expect(cost(p, spoken)).toBe(parseDollars('0.01'))
+    const withAudio = { ...p, audioInput: parseDollars('40') }
+    expect(cost(withAudio, of('imageInput'))).toBe(parseDollars('0.04'))
+    expect(cost(withAudio, spoken)).toBe(parseDollars('0.04'))
+    expect(unpricedKinds(p, { ...of('audioInput'), ...{ output: 9, audioOutput: 9 } })).toEqual([
+      'audioInput',
+      'audioOutput',
+    ])
+    expect(cost(p, { ...zeroUsage(), output: 1_000, reasoning: 1_000 })).toBe(parseDollars('0.01'))
+  })
+
+  it('charges calls of hosted tools, and names those without a price', () => {
+    const p = { ...FREE, perCall: { webSearch: parseDollars('0.01') } }
+    const u = { ...zeroUsage(), webSearch: 20, fileSearch: 1 }
+    expect(cost(p, u)).toBe(parseDollars('0.2'))
+    expect(unpricedKinds(p, u)).toEqual(['fileSearch'])
+    expect(unpricedKinds({ ...p, perCall: { fileSearch: 0 } }, { ...zeroUsage(), fileSearch: 1 })).toEqual([])
+  })
+
+  it('charges a whole request at the prices of its prompt’s length', () => {
+    const p: Price = {
+      ...FREE,
+      ...{ input: 1_000, cachedInput: 500, output: 4_000 },
+      above: [
+        { ...FREE, tokens: 200_000, input: 2_000, cachedInput: 1_000, output: 6_000 },
+        { ...FREE, tokens: 500_000, input: 3_000, cachedInput: 1_500, output: 8_000 },
+      ],
+    }
+    const at = (input: number, cachedInput = 0) =>
+      cost(p, { ...zeroUsage(), input, cachedInput, output: 1_000_000 })
+    expect(at(200_000)).toBe(200 + 4_000)
+    expect(at(200_001)).toBe(401 + 6_000)
+    // Cached tokens are part of the prompt.
+    expect(at(100_000, 200_000)).toBe(200 + 200 + 6_000)
+    expect(at(1_000_000)).toBe(3_000 + 8_000)
+  })
+
+  it('never falls when more of a request counts as images, audio or calls without a price', () => {
+    const part = fc.nat(5_000)
+    fc.assert(
+      fc.property(price, usage, part, part, part, (p, u, imageInput, audioInput, audioOutput) => {
+        const parts = { ...u, imageInput, audioInput, audioOutput, webSearch: 3 }
+        expect(cost(p, parts)).toBeGreaterThanOrEqual(cost(p, u))
+      }),
+    )
+  })
+
   it('rounds up once, not for each kind', () => {
     const p = { ...FREE, input: 400_000, output: 400_000 }
     expect(cost(p, { ...zeroUsage(), input: 1 })).toBe(1)
@@ -216,10 +289,15 @@ describe('the version of a price', () => {
     expect(priceVersion(price)).toMatch(/^[0-9a-f]{8}$/)
   })
 
-  it.each([{ input: 6 }, { output: 1 }, { multipliers: { flex: 1, fast: 3 } }, { multipliers: { flex: 1 } }])(
-    'changes with %o',
-    (change) => {
-      expect(priceVersion({ ...price, ...change })).not.toBe(priceVersion(price))
-    },
-  )
+  it.each([
+    { input: 6 },
+    { output: 1 },
+    { audioInput: 0 },
+    { perCall: { webSearch: 1 } },
+    { above: [{ ...FREE, tokens: 1 }] },
+    { multipliers: { flex: 1, fast: 3 } },
+    { multipliers: { flex: 1 } },
+  ])('changes with %o', (change) => {
+    expect(priceVersion({ ...price, ...change })).not.toBe(priceVersion(price))
+  })
 })

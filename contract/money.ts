@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { withoutEnd } from './text.ts'
-import { type Usage, zeroUsage } from './usage.ts'
+import { HOSTED_TOOLS, type HostedTool, totalInput, type Usage, zeroUsage } from './usage.ts'
 
 /** Integer nano-dollars (1e-9 USD). Always a safe integer, so an account is capped at about 9 million dollars. */
 export type Nanos = number
@@ -20,15 +20,29 @@ export const MAX_DOLLARS = 9_000_000
 /** Decimal text in resources: an optional sign, up to seven digits, up to nine decimals. */
 export const DECIMAL = /^-?[0-9]{1,7}(\.[0-9]{1,9})?$/
 
-/** What one request costs. All fields are nano-dollars; token prices are per million tokens. */
-export interface Price {
+/** Nano-dollars per million tokens. */
+export interface TokenPrices {
   input: Nanos
   cachedInput: Nanos
   cacheWrite: Nanos
   cacheWriteLong: Nanos
   output: Nanos
+  /** Absent: charged at the price of the next more expensive kind that has one. */
+  imageInput?: Nanos | undefined
+  audioInput?: Nanos | undefined
+  audioOutput?: Nanos | undefined
+  /** Absent: as output. */
+  reasoning?: Nanos | undefined
+}
+
+/** What one request costs, in nano-dollars. */
+export interface Price extends TokenPrices {
   perRequest: Nanos
   perImage: Nanos
+  /** For each call of a hosted tool. */
+  perCall?: { [K in HostedTool]?: Nanos | undefined } | undefined
+  /** Prices of a request whose prompt has more than so many tokens; rising. */
+  above?: ({ tokens: number } & TokenPrices)[] | undefined
   /** Factors by service tier, in billionths, applied to the whole cost. */
   multipliers: Record<string, number>
 }
@@ -52,23 +66,79 @@ export function formatDollars(nanos: Nanos): string {
 
 /** The cost of one request with this usage, rounded up once. `tier` picks a multiplier; default 1. */
 export function cost(price: Price, usage: Usage, tier?: string): Nanos {
+  const rates = ratesFor(price, totalInput(usage))
+  const { imageInput, audioInput, audioOutput } = ratesOfParts(rates)
+  const parts = partsOf(usage)
   const perMillion =
-    BigInt(price.input) * BigInt(usage.input) +
-    BigInt(price.cachedInput) * BigInt(usage.cachedInput) +
-    BigInt(price.cacheWrite) * BigInt(usage.cacheWrite) +
-    BigInt(price.cacheWriteLong) * BigInt(usage.cacheWriteLong) +
-    BigInt(price.output) * BigInt(usage.output)
-  const flat = BigInt(price.perRequest) + BigInt(price.perImage) * BigInt(usage.images)
+    BigInt(rates.input) * BigInt(usage.input - parts.imageInput - parts.audioInput) +
+    BigInt(imageInput) * BigInt(parts.imageInput) +
+    BigInt(audioInput) * BigInt(parts.audioInput) +
+    BigInt(rates.cachedInput) * BigInt(usage.cachedInput) +
+    BigInt(rates.cacheWrite) * BigInt(usage.cacheWrite) +
+    BigInt(rates.cacheWriteLong) * BigInt(usage.cacheWriteLong) +
+    BigInt(rates.output) * BigInt(usage.output - parts.audioOutput - parts.reasoning) +
+    BigInt(audioOutput) * BigInt(parts.audioOutput) +
+    BigInt(rates.reasoning ?? rates.output) * BigInt(parts.reasoning)
+  const calls = HOSTED_TOOLS.reduce(
+    (sum, tool) => sum + BigInt(price.perCall?.[tool] ?? 0) * BigInt(usage[tool] ?? 0),
+    0n,
+  )
+  const flat = BigInt(price.perRequest) + BigInt(price.perImage) * BigInt(usage.images) + calls
   const total = (perMillion + flat * TOKENS_PER_PRICE) * multiplierOf(price, tier)
   const unit = TOKENS_PER_PRICE * MULTIPLIER_UNIT
   const nanos = (total + unit - 1n) / unit
   return nanos > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(nanos)
 }
 
+/** The kinds that were used and have no price of their own. Tokens are charged as a more expensive kind, calls not at all. */
+export function unpricedKinds(price: Price, usage: Usage): string[] {
+  const rates = ratesFor(price, totalInput(usage))
+  const kinds = (['imageInput', 'audioInput', 'audioOutput'] as const).filter(
+    (kind) => (usage[kind] ?? 0) > 0 && rates[kind] === undefined,
+  )
+  const tools = HOSTED_TOOLS.filter((tool) => (usage[tool] ?? 0) > 0 && price.perCall?.[tool] === undefined)
+  return [...kinds, ...tools]
+}
+
+/** The token prices of a request with so many prompt tokens. */
+export function ratesFor(price: Price, promptTokens: number): TokenPrices {
+  return price.above?.findLast(({ tokens }) => promptTokens > tokens) ?? price
+}
+
+/** What is known of the parts, at most what there is of the whole. */
+function partsOf({ input, output, imageInput = 0, audioInput = 0, audioOutput = 0, reasoning }: Usage) {
+  const images = Math.min(imageInput, input)
+  const spoken = Math.min(audioOutput, output)
+  return {
+    imageInput: images,
+    audioInput: Math.min(audioInput, input - images),
+    audioOutput: spoken,
+    reasoning: Math.min(reasoning, output - spoken),
+  }
+}
+
+/** From cheap to expensive: text, image and audio of a prompt, then text and audio of an answer. */
+function ratesOfParts({ input, output, imageInput, audioInput, audioOutput }: TokenPrices) {
+  const answer = Math.max(input, output)
+  const audio = audioInput ?? answer
+  return {
+    imageInput: imageInput ?? audio,
+    audioInput: audio,
+    audioOutput: audioOutput ?? Math.max(answer, audio),
+  }
+}
+
 /** Eight hex digits that change whenever the price does. */
 export function priceVersion({ multipliers, ...amounts }: Price): string {
-  const sorted = (object: object) => Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1))
   return hash('sha256', JSON.stringify([sorted(amounts), sorted(multipliers)]), 'hex').slice(0, 8)
+}
+
+/** The same for objects that differ only in the order of their members. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).filter(([, one]) => one !== undefined)
+  return members.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, one]) => [name, sorted(one)])
 }
 
 /** The cost of a request without any usage: `perRequest` alone. */

@@ -1,6 +1,11 @@
+/** Tools that an upstream runs itself and bills per call. */
+export const HOSTED_TOOLS = ['webSearch', 'fileSearch', 'codeInterpreter'] as const
+export type HostedTool = (typeof HOSTED_TOOLS)[number]
+
 /**
- * What a model call consumed, in disjoint kinds: no token counts twice, so that a bill is a plain sum. Each dialect
- * converts its own counts (chat and responses include cached tokens in the input total, messages does not).
+ * What a model call consumed. The kinds are disjoint, so that no token counts twice; those that are parts of another kind
+ * say so. Each dialect converts its own counts (chat and responses include cached tokens in the input total, messages does
+ * not).
  */
 export interface Usage {
   /** Prompt tokens that were neither read from nor written to a cache. */
@@ -11,9 +16,18 @@ export interface Usage {
   cacheWriteLong: number
   /** All generated tokens, reasoning included. */
   output: number
-  /** The part of `output` that was reasoning; informational, never added. */
+  /** The part of `output` that was reasoning. */
   reasoning: number
   images: number
+  /** Parts of `input`. */
+  audioInput?: number
+  imageInput?: number
+  /** The part of `output` that was audio. */
+  audioOutput?: number
+  /** Calls of hosted tools. */
+  webSearch?: number
+  fileSearch?: number
+  codeInterpreter?: number
 }
 
 export function zeroUsage(): Usage {

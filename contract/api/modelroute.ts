@@ -174,6 +174,63 @@ const spec = z.strictObject({
       output: price().optional().meta({
         description: 'Dollars per million output tokens; "0" for embeddings, which have none.',
       }),
+      imageInput: price()
+        .optional()
+        .meta({
+          description:
+            'Dollars per million image tokens of the prompt, where the upstream reports them apart; default: audioInput, else the ' +
+            'higher of input and output.',
+        }),
+      audioInput: price().optional().meta({
+        description:
+          'Dollars per million audio tokens of the prompt; default: the higher of input and output.',
+      }),
+      audioOutput: price().optional().meta({
+        description:
+          'Dollars per million audio tokens of the answer; default: the highest of input, output and audioInput.',
+      }),
+      reasoning: price()
+        .optional()
+        .meta({ description: 'Dollars per million reasoning tokens; default: output.' }),
+      perCall: z
+        .strictObject({
+          webSearch: price().optional().meta({ description: 'Dollars per web search.' }),
+          fileSearch: price().optional().meta({ description: 'Dollars per file search.' }),
+          codeInterpreter: price()
+            .optional()
+            .meta({ description: 'Dollars per run of the code interpreter.' }),
+        })
+        .optional()
+        .meta({
+          description:
+            'Dollars per call of a tool that the upstream runs. Enforced accounts may not request such a tool without a price.',
+        }),
+      above: z
+        .array(
+          z.strictObject({
+            tokens: z
+              .int()
+              .min(1)
+              .max(1_000_000_000)
+              .meta({ description: 'Tokens of the prompt, all kinds together.' }),
+            input: price().meta({ description: 'Dollars per million input tokens.' }),
+            cachedInput: price().optional().meta({ description: 'Default: input.' }),
+            cacheWrite: price().optional().meta({ description: 'Default: input.' }),
+            cacheWriteLong: price().optional().meta({ description: 'Default: cacheWrite.' }),
+            output: price().meta({ description: 'Dollars per million output tokens.' }),
+            imageInput: price().optional().meta({ description: 'See price.imageInput.' }),
+            audioInput: price().optional().meta({ description: 'See price.audioInput.' }),
+            audioOutput: price().optional().meta({ description: 'See price.audioOutput.' }),
+            reasoning: price().optional().meta({ description: 'Default: output.' }),
+          }),
+        )
+        .min(1)
+        .max(8)
+        .optional()
+        .meta({
+          description:
+            'Token prices of whole requests whose prompt has more than so many tokens, such as "above 200000". Rising.',
+        }),
       perRequest: price().optional().meta({ description: 'Dollars per request.' }),
       perImage: price()
         .optional()
@@ -226,9 +283,16 @@ const PRICE_FIELDS = [
   'cacheWrite',
   'cacheWriteLong',
   'output',
+  'imageInput',
+  'audioInput',
+  'audioOutput',
+  'reasoning',
   'perRequest',
   'perImage',
 ] as const
+
+/** One of these makes a price. */
+const COMPLETE = ['input', 'output', 'perRequest', 'perImage'] as const
 
 const rules: Rule<ModelRouteSpec>[] = [
   {
@@ -261,14 +325,21 @@ const rules: Rule<ModelRouteSpec>[] = [
     test: (s) => !(s.price !== undefined && s.free === true),
   },
   {
-    cel: `!has(self.price) || ${PRICE_FIELDS.filter((f) => !f.startsWith('cache'))
-      .map((f) => `has(self.price.${f})`)
-      .join(' || ')}`,
+    cel: `!has(self.price) || ${COMPLETE.map((f) => `has(self.price.${f})`).join(' || ')}`,
     message:
       'spec.price needs input and output, perRequest or perImage; set free: true for a model that costs nothing',
-    test: (s) =>
-      s.price === undefined ||
-      [s.price.input, s.price.output, s.price.perRequest, s.price.perImage].some((p) => p !== undefined),
+    test: (s) => s.price === undefined || COMPLETE.some((field) => s.price?.[field] !== undefined),
+  },
+  {
+    cel: '!has(self.price) || !has(self.price.above) || self.price.above.all(a, self.price.above.filter(b, b.tokens == a.tokens).size() == 1)',
+    message: 'spec.price.above names a number of tokens twice; remove one of the entries',
+    test: ({ price }) =>
+      new Set(price?.above?.map(({ tokens }) => tokens)).size === (price?.above?.length ?? 0),
+  },
+  {
+    cel: '!has(self.price) || !has(self.price.above) || has(self.price.input)',
+    message: 'spec.price.above needs spec.price.input and output, for shorter prompts',
+    test: ({ price }) => price?.above === undefined || price.input !== undefined,
   },
   ...PRICE_FIELDS.map((field) =>
     amountWithinLedger<ModelRouteSpec>(`price.${field}`, (s) => s.price?.[field]),

@@ -53,6 +53,10 @@ const priceRules = [
   'cacheWrite',
   'cacheWriteLong',
   'output',
+  'imageInput',
+  'audioInput',
+  'audioOutput',
+  'reasoning',
   'perRequest',
   'perImage',
 ].map((field) => [`spec.price.${field} must lie within`, amounts(priced(field), false)])
@@ -255,6 +259,29 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
         route({ price: { cachedInput: '1' } }),
         route({ price: { cacheWrite: '1', cacheWriteLong: '1', multipliers: { fast: '2' } } }),
       ),
+    },
+    'spec.price.above names': {
+      passes: created(
+        route({ price: { input: '1', output: '1', above: [{ tokens: 1, input: '2', output: '2' }] } }),
+      ),
+      fails: created(
+        route({
+          price: {
+            ...{ input: '1', output: '1' },
+            above: [
+              { tokens: 5, input: '2', output: '2' },
+              { tokens: 5, input: '3', output: '3' },
+            ],
+          },
+        }),
+      ),
+    },
+    'spec.price.above needs': {
+      passes: created(
+        route({ price: { perRequest: '1' } }),
+        route({ price: { input: '1', output: '1', above: [{ tokens: 1, input: '2', output: '2' }] } }),
+      ),
+      fails: created(route({ price: { perRequest: '1', above: [{ tokens: 1, input: '2', output: '2' }] } })),
     },
     ...Object.fromEntries(priceRules),
   },

@@ -69,12 +69,23 @@ const targetRecord = z.object({
 })
 export type TargetRecord = z.output<typeof targetRecord>
 
-const priceRecord = z.object({
+const tokenPrices = {
   input: nanos,
   cachedInput: nanos,
   cacheWrite: nanos,
   cacheWriteLong: nanos,
   output: nanos,
+  imageInput: nanos.optional(),
+  audioInput: nanos.optional(),
+  audioOutput: nanos.optional(),
+  reasoning: nanos.optional(),
+}
+const priceRecord = z.object({
+  ...tokenPrices,
+  perCall: z
+    .object({ webSearch: nanos.optional(), fileSearch: nanos.optional(), codeInterpreter: nanos.optional() })
+    .optional(),
+  above: z.array(z.object({ tokens: z.int(), ...tokenPrices })).optional(),
   perRequest: nanos,
   perImage: nanos,
   /** Factors by tier, in billionths. */

@@ -1,5 +1,7 @@
 import type { ModelRouteSpec } from '../../contract/api/index.ts'
-import type { Price } from '../../contract/money.ts'
+import type { Price, TokenPrices } from '../../contract/money.ts'
+import { HOSTED_TOOLS } from '../../contract/usage.ts'
+import { present } from '../../kit/present.ts'
 import { nanos } from './amounts.ts'
 import type { Findings } from './conditions.ts'
 
@@ -25,14 +27,34 @@ export function compilePrice(spec: PriceSpec, findings: Findings): Price | undef
     // Factors in billionths have the same format as amounts in nano-dollars.
     if (factor !== undefined) multipliers[tier] = read(`multipliers.${tier}`, factor)
   }
-  const price = {
-    input: read('input', spec.input),
-    cachedInput: read('cachedInput', spec.cachedInput ?? spec.input),
-    cacheWrite: read('cacheWrite', spec.cacheWrite ?? spec.input),
-    cacheWriteLong: read('cacheWriteLong', spec.cacheWriteLong ?? spec.cacheWrite ?? spec.input),
-    output: read('output', spec.output),
+  const { perCall, above } = spec
+  const optional = (field: string, text: string | undefined) =>
+    text === undefined ? undefined : read(field, text)
+  const tokenPrices = (at: string, own: Pick<PriceSpec, keyof TokenPrices>): TokenPrices => {
+    const { input, cachedInput, cacheWrite, cacheWriteLong, output } = own
+    return {
+      input: read(`${at}input`, input),
+      cachedInput: read(`${at}cachedInput`, cachedInput ?? input),
+      cacheWrite: read(`${at}cacheWrite`, cacheWrite ?? input),
+      cacheWriteLong: read(`${at}cacheWriteLong`, cacheWriteLong ?? cacheWrite ?? input),
+      output: read(`${at}output`, output),
+      ...present({
+        imageInput: optional(`${at}imageInput`, own.imageInput),
+        audioInput: optional(`${at}audioInput`, own.audioInput),
+        audioOutput: optional(`${at}audioOutput`, own.audioOutput),
+        reasoning: optional(`${at}reasoning`, own.reasoning),
+      }),
+    }
+  }
+  const calls = HOSTED_TOOLS.map((tool) => [tool, optional(`perCall.${tool}`, perCall?.[tool])])
+  const rising = above
+    ?.map(({ tokens, ...own }, i) => ({ tokens, ...tokenPrices(`above[${i}].`, own) }))
+    .sort((a, b) => a.tokens - b.tokens)
+  const price: Price = {
+    ...tokenPrices('', spec),
     perRequest: read('perRequest', spec.perRequest),
     perImage: read('perImage', spec.perImage),
+    ...present({ perCall: perCall && present(Object.fromEntries(calls)), above: rising }),
     multipliers,
   }
   if (tooLarge.length === 0) return price

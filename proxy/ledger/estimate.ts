@@ -2,8 +2,7 @@
  * Token counts without a tokenizer: an upper bound before the call, an estimate after a stream that ended without usage.
  * Tokenizers block the event loop for seconds on untrusted text.
  */
-import type { Price } from '../../contract/money.ts'
-import { cost, type Nanos } from '../../contract/money.ts'
+import { cost, type Nanos, type Price, ratesFor } from '../../contract/money.ts'
 import type { Delivered, InputSize } from '../../contract/sizes.ts'
 import { zeroUsage } from '../../contract/usage.ts'
 
@@ -58,9 +57,20 @@ export interface HoldSize {
  * hold smaller: the upstream may serve a cheap tier at the normal price.
  */
 export function holdAmount(price: Price, { inputTokens, outputTokens, tier, images = 0 }: HoldSize): Nanos {
+  // A prompt that is shorter than its upper bound may be charged at the prices of a shorter one.
+  const { above: _, ...flat } = price
+  const possible = [price, ratesFor(price, inputTokens)]
   const highest = {
-    ...price,
-    input: Math.max(price.input, price.cachedInput, price.cacheWrite, price.cacheWriteLong),
+    ...flat,
+    input: Math.max(
+      ...possible.flatMap(({ input, cachedInput, cacheWrite, cacheWriteLong }) => [
+        input,
+        cachedInput,
+        cacheWrite,
+        cacheWriteLong,
+      ]),
+    ),
+    output: Math.max(...possible.flatMap(({ output, reasoning = 0 }) => [output, reasoning])),
   }
   const usage = { ...zeroUsage(), input: inputTokens, output: outputTokens, images }
   const normal = cost(highest, usage)

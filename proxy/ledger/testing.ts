@@ -5,7 +5,9 @@ import type { AccountRecord } from '../../contract/table/records.ts'
 import type { EntryNote } from '../../store/ledger/contract.ts'
 
 /** Dollars per million tokens, per request and per image; everything else is free. */
-export function testPrice(dollars: Partial<Record<Exclude<keyof Price, 'multipliers'>, string>>): Price {
+export function testPrice(
+  dollars: Partial<Record<Exclude<keyof Price, 'multipliers' | 'perCall' | 'above'>, string>>,
+): Price {
   const nanos = (text = '0') => parseDollars(text)
   return {
     input: nanos(dollars.input),

@@ -1,5 +1,6 @@
 /** Bounds on what an upstream claims to have used: a wrong number must not empty an account. */
-import type { Usage } from '../../contract/usage.ts'
+import { HOSTED_TOOLS, type Usage } from '../../contract/usage.ts'
+import { present } from '../../kit/present.ts'
 
 /** For a route that names no context window; larger than any of today. */
 export const MAX_CONTEXT_TOKENS = 2_000_000
@@ -7,6 +8,10 @@ export const MAX_CONTEXT_TOKENS = 2_000_000
 const OUTPUT_SLACK = 4
 /** Smaller limits are raised to this one for upstreams that refuse them. */
 const LEAST_LIMIT = 16
+
+/** Calls of one hosted tool in an answer. */
+const MOST_CALLS = 1_000
+const calls = (count: number | undefined) => (count === undefined ? undefined : Math.min(count, MOST_CALLS))
 
 export interface UsageBounds {
   /** The context window of the route. */
@@ -35,7 +40,12 @@ export function boundUsage(
     cacheWriteLong: take(usage.cacheWriteLong),
     output,
     reasoning: Math.min(usage.reasoning, output),
+    ...present({
+      webSearch: calls(usage.webSearch),
+      fileSearch: calls(usage.fileSearch),
+      codeInterpreter: calls(usage.codeInterpreter),
+    }),
   }
-  const kinds = ['input', 'cachedInput', 'cacheWrite', 'cacheWriteLong', 'output'] as const
-  return { usage: bounded, clamped: kinds.some((kind) => bounded[kind] < usage[kind]) }
+  const kinds = ['input', 'cachedInput', 'cacheWrite', 'cacheWriteLong', 'output', ...HOSTED_TOOLS] as const
+  return { usage: bounded, clamped: kinds.some((kind) => (bounded[kind] ?? 0) < (usage[kind] ?? 0)) }
 }

@@ -23,7 +23,8 @@ import { modelAllowed, type RoutingTable } from '../table/routing.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
 import { admit, endWithKey } from './admission/admit.ts'
 import { deliver } from './answer/deliver.ts'
-import { type Billing, type Charged, type Order, openBill, refuseUnpricedTier } from './billing/charge.ts'
+import { type Billing, type Charged, type Order, openBill } from './billing/charge.ts'
+import { refuseUnpriced } from './billing/unpriced.ts'
 import { type ReadRequest, readRequest } from './body/read-request.ts'
 import type { Call } from './call.ts'
 import { type Conversation, openConversation } from './conversation/open.ts'
@@ -125,7 +126,7 @@ async function purchase(
 ): Promise<void> {
   const { endpoint, client } = call
   const order = orderOf(plan, conversation.request)
-  refuseUnpricedTier(ctx.caller, order)
+  refuseUnpriced(ctx.caller, order)
   const bill = endpoint.unbilled ? undefined : await ctx.stage('hold', () => openBill(billing, ctx, order))
   let charged: Charged | undefined
   try {

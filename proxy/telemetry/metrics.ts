@@ -112,6 +112,12 @@ export class ProxyMetrics {
     'model',
     'channel',
   )
+  readonly #usageUnpriced = this.#counter(
+    'sluice_usage_unpriced_total',
+    'Answers with a kind of usage that has no price on the route: tokens are charged as a more expensive kind, calls are not.',
+    'model',
+    'kind',
+  )
   readonly drained = this.#counter(
     'sluice_drains_total',
     'Calls whose client left and whose upstream was read on for its usage; result: finished, timed_out, or refused because too many drained.',
@@ -209,6 +215,10 @@ export class ProxyMetrics {
 
   unpaid(channel: string): void {
     this.#unpaid.inc({ channel })
+  }
+
+  usageUnpriced(model: string, kind: string): void {
+    this.#usageUnpriced.inc({ model, kind })
   }
 
   usageClamped(model: string, channel: string): void {

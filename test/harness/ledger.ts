@@ -26,6 +26,7 @@ const line = z.object({
   settled: z.string().optional(),
   hold: z.string().optional(),
   outputLimit: z.number().optional(),
+  flags: z.array(z.string()).optional(),
   usage: z.record(z.string(), z.number()).optional(),
   status: z.number(),
 })

@@ -71,6 +71,9 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest<Sp
     choices,
     ...(tier !== undefined && !['', 'auto', 'default'].includes(tier) && { tier }),
     ...(isString(value.prompt_cache_key) && { cacheKey: value.prompt_cache_key }),
+    ...(isRecord(value.web_search_options) && {
+      hostedTools: [{ tool: 'webSearch', field: 'web_search_options' } as const],
+    }),
     wantsStreamUsage: includeUsage,
     input: weighInput(parsed, INPUT_FIELDS),
   }

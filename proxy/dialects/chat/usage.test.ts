@@ -103,6 +103,21 @@ test.each<[string, unknown, object | undefined]>([
     },
     { input: 5, output: 1 },
   ],
+  [
+    'audio and images, which are parts of the totals',
+    {
+      prompt_tokens: 50,
+      completion_tokens: 30,
+      prompt_tokens_details: { audio_tokens: 20, image_tokens: 5, text_tokens: 25 },
+      completion_tokens_details: { audio_tokens: 18, text_tokens: 12 },
+    },
+    { input: 50, audioInput: 20, imageInput: 5, output: 30, audioOutput: 18 },
+  ],
+  [
+    'a fraction of audio',
+    { prompt_tokens: 5, completion_tokens: 1, prompt_tokens_details: { audio_tokens: 0.5 } },
+    undefined,
+  ],
   ['null', null, undefined],
   ['empty', {}, undefined],
   ['a negative total', { prompt_tokens: 5, completion_tokens: -1 }, undefined],
@@ -136,6 +151,11 @@ test('for any numbers, every kind is an integer and the input adds up', () => {
       expect(totalInput(usage) === value.prompt_tokens).toBe(true)
     }),
   )
+})
+
+test('audio and images are written where they are read', () => {
+  const usage = { ...NONE, input: 50, audioInput: 20, imageInput: 5, output: 30, audioOutput: 18 }
+  expect(readUsage(JSON.parse(JSON.stringify(writeUsage(usage))))).toEqual(usage)
 })
 
 test('written usage is read back unchanged', () => {

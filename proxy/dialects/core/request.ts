@@ -1,5 +1,6 @@
 /** A client's request as its dialect parses it, and the bounds on its body. */
 import type { InputSize } from '../../../contract/sizes.ts'
+import type { HostedTool } from '../../../contract/usage.ts'
 import type { BodyValue } from './json/body-value.ts'
 import type { ScannedBody } from './json/scanner.ts'
 
@@ -17,6 +18,8 @@ export interface RequestHead {
   choices: number
   /** Requested service tier, such as `priority`; `fast` for a request for speed. */
   tier?: string
+  /** Tools that the upstream runs itself and bills per call, and the fields that request them. */
+  hostedTools?: readonly { tool: HostedTool; field: string }[]
   /** True when the client itself requested usage in the stream. */
   wantsStreamUsage: boolean
   input: InputSize

@@ -1,6 +1,6 @@
 import { totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
 import { isRecord } from '../core/json/value.ts'
-import { count, isImpossible } from '../core/neutral/token-count.ts'
+import { count, isImpossible, positive } from '../core/neutral/token-count.ts'
 import type * as wire from './wire.ts'
 
 /**
@@ -13,9 +13,10 @@ export function readUsage(value: unknown, images: number): Usage | undefined {
   const output = count(value.output_tokens)
   if (input === undefined || output === undefined) return undefined
   const details = isRecord(value.input_tokens_details) ? value.input_tokens_details : {}
-  if (isImpossible(details.cached_tokens)) return undefined
+  if (isImpossible(details.cached_tokens) || isImpossible(details.image_tokens)) return undefined
   const cachedInput = Math.min(count(details.cached_tokens) ?? 0, input)
-  return { ...zeroUsage(), input: input - cachedInput, cachedInput, output, images }
+  const parts = positive({ imageInput: Math.min(count(details.image_tokens) ?? 0, input - cachedInput) })
+  return { ...zeroUsage(), input: input - cachedInput, cachedInput, output, images, ...parts }
 }
 
 /** `textOnly`: the prompt had no images, so all input tokens are text. Otherwise the split is unknown and left out. */
@@ -38,5 +39,6 @@ export function addUsage(a: Usage | undefined, b: Usage | undefined): Usage | un
     cachedInput: a.cachedInput + b.cachedInput,
     output: a.output + b.output,
     images: a.images + b.images,
+    ...positive({ imageInput: (a.imageInput ?? 0) + (b.imageInput ?? 0) }),
   }
 }

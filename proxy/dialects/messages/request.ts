@@ -12,7 +12,7 @@ import {
   refusal,
 } from '../core/json/fields.ts'
 import { type ModelSpan, modelSpan } from '../core/json/model-splice.ts'
-import { type Fields, isRecord } from '../core/json/value.ts'
+import { type Fields, isRecord, listOf } from '../core/json/value.ts'
 import { weighInput } from '../core/json/weigh.ts'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../core/request.ts'
 import { INPUT_FIELDS } from './input.ts'
@@ -56,11 +56,17 @@ export function parseRequest(
     choices: 1,
     ...(tier !== undefined && !PLAIN_TIERS.includes(tier) && { tier }),
     ...(speed === 'fast' && { tier: 'fast' }),
+    ...(searches(value.tools) && { hostedTools: [{ tool: 'webSearch', field: 'tools' } as const] }),
     wantsStreamUsage: false,
     input: weighInput(parsed, INPUT_FIELDS),
   }
   const own = modelSpan(parsed.members)
   return { head, body, value: new BodyValue(body, value), headers: keptHeaders(headers), own }
+}
+
+/** Types end in a version, such as web_search_20250305. */
+function searches(tools: unknown): boolean {
+  return listOf(tools).some((tool) => isRecord(tool) && String(tool.type).startsWith('web_search_'))
 }
 
 /** Zero requests no output: it fills the prompt cache. */

@@ -25,6 +25,14 @@ describe('readUsage', () => {
     expect(writeUsage(usage)).toEqual(value)
   })
 
+  test('web searches are counted beside the totals and the passes', () => {
+    const server_tool_use = { web_search_requests: 3, web_fetch_requests: 9 }
+    const value = { input_tokens: 5, output_tokens: 6, server_tool_use }
+    expect(readUsage(value)).toEqual({ ...zeroUsage(), input: 5, output: 6, webSearch: 3 })
+    const iterations = [{ type: 'message', input_tokens: 7, output_tokens: 8 }]
+    expect(readUsage({ ...value, iterations })).toMatchObject({ input: 7, output: 8, webSearch: 3 })
+  })
+
   test.each([
     ['only the totals', { input_tokens: 3, output_tokens: 4 }, { input: 3, output: 4 }],
     [

@@ -1,6 +1,6 @@
 import { type Usage, zeroUsage } from '../../../contract/usage.ts'
 import { isRecord } from '../core/json/value.ts'
-import { count, isImpossible } from '../core/neutral/token-count.ts'
+import { count, isImpossible, positive } from '../core/neutral/token-count.ts'
 import type * as wire from './wire.ts'
 
 /** Types of passes by the answering model, which the totals may exclude. Passes of other models are not listed. */
@@ -14,22 +14,25 @@ const OWN_ITERATIONS = ['message', 'compaction']
 export function readUsage(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
   const total = readCounters(value)
+  const tools = isRecord(value.server_tool_use) ? value.server_tool_use : {}
+  const calls = positive({ webSearch: count(tools.web_search_requests) })
   const iterations = Array.isArray(value.iterations) ? value.iterations.filter(isRecord) : []
   // Another model answered, and the totals are those of its answer.
-  if (iterations.some(({ type }) => type === 'fallback_message')) return total
+  if (total === undefined) return undefined
+  if (iterations.some(({ type }) => type === 'fallback_message')) return { ...total, ...calls }
   const passes = iterations.filter(({ type }) => OWN_ITERATIONS.some((own) => own === type))
-  if (total === undefined || passes.length === 0) return total
+  if (passes.length === 0) return { ...total, ...calls }
   const sum = { ...zeroUsage(), reasoning: total.reasoning }
   for (const pass of passes) {
     const part = readCounters(pass)
-    if (part === undefined) return total
+    if (part === undefined) return { ...total, ...calls }
     sum.input += part.input
     sum.cachedInput += part.cachedInput
     sum.cacheWrite += part.cacheWrite
     sum.cacheWriteLong += part.cacheWriteLong
     sum.output += part.output
   }
-  return sum
+  return { ...sum, ...calls }
 }
 
 function readCounters(value: Record<string, unknown>): Usage | undefined {
@@ -76,6 +79,9 @@ export function writeUsage(usage: Usage): wire.Usage {
     },
     output_tokens: usage.output,
     output_tokens_details: { thinking_tokens: usage.reasoning },
+    ...(usage.webSearch !== undefined && {
+      server_tool_use: { web_search_requests: usage.webSearch, web_fetch_requests: 0 },
+    }),
   }
 }
 

@@ -1,4 +1,6 @@
 /** Reads responses requests. It checks the fields that the gateway uses; the upstream checks the others. */
+import type { HostedTool } from '../../../contract/usage.ts'
+import { present } from '../../../kit/present.ts'
 import { GatewayError } from '../../errors.ts'
 import type { ChainPosition } from '../core/chains.ts'
 import { parseJsonObject } from '../core/json/body.ts'
@@ -14,7 +16,7 @@ import {
   refusal,
 } from '../core/json/fields.ts'
 import { type ModelSpan, modelSpan } from '../core/json/model-splice.ts'
-import { isRecord } from '../core/json/value.ts'
+import { isRecord, listOf } from '../core/json/value.ts'
 import { weighInput } from '../core/json/weigh.ts'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../core/request.ts'
 import { readPosition } from './chains/position.ts'
@@ -46,6 +48,19 @@ export interface ResponsesOwn extends ModelSpan {
   continues?: string
 }
 
+const HOSTED: readonly (readonly [type: string, tool: HostedTool])[] = [
+  ['web_search', 'webSearch'],
+  ['file_search', 'fileSearch'],
+  ['code_interpreter', 'codeInterpreter'],
+]
+
+/** Types may end in a version, such as web_search_preview_2025_03_11. */
+function hostedTools(tools: unknown): RequestHead['hostedTools'] | undefined {
+  const types = listOf(tools).flatMap((tool) => (isRecord(tool) ? [String(tool.type)] : []))
+  const found = HOSTED.filter(([prefix]) => types.some((type) => type.startsWith(prefix)))
+  return found.length === 0 ? undefined : found.map(([, tool]) => ({ tool, field: 'tools' }))
+}
+
 /** Throws GatewayError naming the field. */
 export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest<ResponsesOwn> {
   const parsed = parseJsonObject(body, limits, READ_KEYS)
@@ -70,6 +85,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest<Re
     choices: 1,
     ...(tier !== undefined && !PLAIN_TIERS.includes(tier) && { tier }),
     ...(isString(value.prompt_cache_key) && { cacheKey: value.prompt_cache_key }),
+    ...present({ hostedTools: hostedTools(value.tools) }),
     wantsStreamUsage: false,
     input: weighInput(parsed, INPUT_FIELDS),
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../contract/usage.ts'
-import { imagesIn, readUsage, writeUsage } from './usage.ts'
+import { imagesIn, readUsage, usageOf, writeUsage } from './usage.ts'
 
 const WIRE = {
   input_tokens: 100,
@@ -14,6 +14,27 @@ const USAGE = { ...zeroUsage(), input: 50, cachedInput: 40, cacheWrite: 10, outp
 test('cached tokens are separate from the input, and part of it again when written', () => {
   expect(readUsage(WIRE)).toEqual(USAGE)
   expect(writeUsage(USAGE)).toEqual(WIRE)
+})
+
+test('calls of hosted tools are counted in the output, opened pages are not', () => {
+  const output = [
+    { type: 'web_search_call', action: { type: 'search', query: 'a' } },
+    { type: 'web_search_call', action: { type: 'open_page', url: 'b' } },
+    { type: 'web_search_call' },
+    { type: 'file_search_call' },
+    { type: 'code_interpreter_call' },
+    { type: 'function_call', name: 'web_search_call' },
+    { type: 'constructor' },
+    null,
+  ]
+  expect(usageOf({ usage: WIRE, output })).toEqual({
+    ...USAGE,
+    webSearch: 2,
+    fileSearch: 1,
+    codeInterpreter: 1,
+  })
+  expect(usageOf({ usage: WIRE, output: 'x' })).toEqual(USAGE)
+  expect(usageOf({ output })).toBeUndefined()
 })
 
 test('long cache writes are counted separately', () => {

@@ -1,5 +1,5 @@
-import { totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
-import { isRecord, isText, listOf } from '../core/json/value.ts'
+import { type HostedTool, totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
+import { type Fields, isRecord, isText, listOf } from '../core/json/value.ts'
 import { count, isImpossible } from '../core/neutral/token-count.ts'
 import type * as wire from './wire.ts'
 
@@ -45,6 +45,27 @@ export function imagesIn(output: unknown): number {
   const isImage = (item: unknown) =>
     isRecord(item) && item.type === 'image_generation_call' && isText(item.result)
   return listOf(output).filter(isImage).length
+}
+
+/** Types of output items that stand for a billed call. */
+const CALLS = new Map<unknown, HostedTool>([
+  ['web_search_call', 'webSearch'],
+  ['file_search_call', 'fileSearch'],
+  ['code_interpreter_call', 'codeInterpreter'],
+])
+
+/** The usage of a response, with the calls of hosted tools in its output; its `usage` object does not contain them. */
+export function usageOf({ usage: value, output }: Fields): Usage | undefined {
+  const usage = readUsage(value)
+  if (usage === undefined) return undefined
+  const calls: { [tool in HostedTool]?: number } = {}
+  for (const item of listOf(output).filter(isRecord)) {
+    const tool = CALLS.get(item.type)
+    // Of a web search only the search is billed, not the pages that it opens.
+    const isFree = isRecord(item.action) && item.action.type !== 'search'
+    if (tool !== undefined && !(tool === 'webSearch' && isFree)) calls[tool] = (calls[tool] ?? 0) + 1
+  }
+  return { ...usage, ...calls }
 }
 
 /** In responses, cached tokens are part of the input and reasoning is part of the output. */

@@ -1,12 +1,9 @@
 /** Bills one request: holds funds before it, watches its cost while it streams, and charges it at the end. */
-import { COSTLIER_TIERS } from '../../../contract/api/index.ts'
-import { cost, type Nanos } from '../../../contract/money.ts'
+import { cost, type Nanos, unpricedKinds } from '../../../contract/money.ts'
 import type { AccountRecord, RouteRecord } from '../../../contract/table/records.ts'
-import { withoutZeros, zeroUsage } from '../../../contract/usage.ts'
+import { type Usage, withoutZeros, zeroUsage } from '../../../contract/usage.ts'
 import type { EntryNote } from '../../../store/ledger/contract.ts'
-import type { Caller } from '../../auth/authenticate.ts'
-import type { ParsedRequest } from '../../dialects/core/request.ts'
-import { GatewayError } from '../../errors.ts'
+import type { ParsedRequest, RequestHead } from '../../dialects/core/request.ts'
 import { billOf } from '../../ledger/bill.ts'
 import {
   type HoldSize,
@@ -29,7 +26,7 @@ export interface Billing {
   holds: Holds
   /** What earlier answers of each route teach about estimates. */
   learned: LearnedOutputs
-  metrics: Pick<ProxyMetrics, 'usageClamped'>
+  metrics: Pick<ProxyMetrics, 'usageClamped' | 'usageUnpriced'>
 }
 
 /** A request with its price. */
@@ -65,19 +62,6 @@ export interface Bill {
 
 /** A thousand dollars. */
 const MAX_UNENFORCED_HOLD = 1_000_000_000_000
-
-/**
- * A paying account may request an expensive tier only if it has a price: otherwise the upstream charges more than the
- * gateway.
- */
-export function refuseUnpricedTier({ account }: Caller, { route, request }: Order): void {
-  const tier = COSTLIER_TIERS.find((costlier) => costlier === request.head.tier)
-  if (tier === undefined || account?.enforced !== true || route.price === undefined) return
-  if (route.price.multipliers[tier] !== undefined) return
-  throw new GatewayError('unsupported_parameter', 'This service tier is not offered for this model.', {
-    param: 'service_tier',
-  })
-}
 
 /** Holds the most that the request may cost. Throws GatewayError insufficient_balance and store_unavailable. */
 export async function openBill(billing: Billing, ctx: AdmittedContext, order: Order): Promise<Bill> {
@@ -127,6 +111,7 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
       const limit = maxOutputTokens ?? charged.outputLimit
       const bill = billOf(route.price, {
         ...charged,
+        usage: withSearch(charged, request.head),
         prompt,
         learned: learned.of(routeKey),
         requestedTier: tier,
@@ -134,7 +119,9 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
         bounds: { contextLength: route.contextLength, outputLimit: limit && limit * choices },
       })
       const { actual, usage, reason, clamped } = bill
-      const flags = clamped ? ['usage_clamped'] : []
+      const unpriced = route.price === undefined ? [] : unpricedKinds(route.price, usage)
+      for (const kind of unpriced) billing.metrics.usageUnpriced(route.name, kind)
+      const flags = [...(clamped ? ['usage_clamped'] : []), ...(unpriced.length > 0 ? ['unpriced_kind'] : [])]
       if (clamped) billing.metrics.usageClamped(route.name, charged.target.key)
       if (reason === 'usage' && !clamped)
         learned.learn(routeKey, charged.delivered, usage, charged.thinkingMs)
@@ -150,6 +137,13 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
       await hold.settle(actual, { ...about, reason, channel, tier: bill.tier, tokens, flags })
     },
   }
+}
+
+/** Chat upstreams search once for a request with search options, and do not report it. */
+function withSearch({ usage, target }: Charged, { hostedTools = [] }: RequestHead): Usage | undefined {
+  const isUnreported =
+    target.api === 'chat' && target.lane === 'byte' && hostedTools.some(({ tool }) => tool === 'webSearch')
+  return usage === undefined || !isUnreported ? usage : { ...usage, webSearch: usage.webSearch ?? 1 }
 }
 
 /** Undefined for a key that is not metered. */

@@ -12,3 +12,11 @@ export function count(value: unknown): number | undefined {
 export function isImpossible(value: unknown): boolean {
   return typeof value === 'number' && (!Number.isInteger(value) || value > MAX_TOKENS)
 }
+
+/** The counts above zero. */
+export function positive<K extends string>(counts: Record<K, number | undefined>): { [k in K]?: number } {
+  const kept = Object.entries<number | undefined>(counts).filter(
+    ([, value]) => value !== undefined && value > 0,
+  )
+  return Object.fromEntries(kept) as { [k in K]?: number }
+}

@@ -26,7 +26,7 @@ describe('a whole answer', () => {
     const answer = images.byteLane.readAnswer(body, REQUEST, false)
     expect(answer).toEqual({
       body,
-      usage: { ...zeroUsage(), input: 30, cachedInput: 20, output: 1056, images: 2 },
+      usage: { ...zeroUsage(), input: 30, imageInput: 30, cachedInput: 20, output: 1056, images: 2 },
       delivered: { deltas: 0, bytes: 0, images: 2 },
     })
     expect('body' in answer && answer.body).toBe(body)

@@ -8,7 +8,7 @@ import { isRecord, tryParse } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { isCompacted, NO_COMPACTION } from '../compact/native.ts'
-import { imagesIn, readUsage } from '../usage.ts'
+import { imagesIn, usageOf } from '../usage.ts'
 import { toStream } from './to-stream.ts'
 
 /** Statuses of unfinished responses: they pass as they are, but cannot become a stream. */
@@ -29,7 +29,7 @@ export function readAnswer(
   const items = output.filter(isRecord)
   const bytes = asStream ? toStream(value, items) : body
   if (bytes === undefined) return badAnswer('answer_too_deep')
-  const usage = readUsage(value.usage)
+  const usage = usageOf(value)
   const images = imagesIn(items)
   return {
     body: bytes,

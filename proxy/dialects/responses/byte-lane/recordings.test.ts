@@ -22,6 +22,21 @@ const REQUEST = parseRequest(Buffer.from('{"model":"m","input":"Hi","stream":tru
   maxKeys: 1000,
 })
 
+/** The usage of a response, with the calls of hosted tools in its output. */
+function counted({ usage, output }: Record<string, unknown>) {
+  const read = readUsage(usage)
+  const items = Array.isArray(output) ? output.filter(isRecord) : []
+  const count = (type: string) =>
+    items.filter((item) => item.type === type && (!isRecord(item.action) || item.action.type === 'search'))
+      .length
+  const calls = {
+    webSearch: count('web_search_call'),
+    fileSearch: count('file_search_call'),
+    codeInterpreter: items.filter((item) => item.type === 'code_interpreter_call').length,
+  }
+  return read && { ...read, ...Object.fromEntries(Object.entries(calls).filter(([, n]) => n > 0)) }
+}
+
 /** Reads the stream with JSON.parse: the text and the value of each event. */
 function slowly(bytes: Buffer) {
   const events = bytes
@@ -41,7 +56,7 @@ function slowly(bytes: Buffer) {
     text: read.map((event) => event.text).join(''),
     failed: failed >= 0,
     finished: failed < 0 && last >= 0,
-    usage: isRecord(end) ? readUsage(end.usage) : undefined,
+    usage: isRecord(end) ? counted(end) : undefined,
     delivered: { deltas: deltas.length, bytes: Buffer.byteLength(deltas.join('')) },
   }
 }
@@ -84,7 +99,7 @@ describe(title, () => {
         return
       }
       if (!('body' in answer)) throw new Error('no answer')
-      expect(answer.usage).toEqual(readUsage(fields.usage))
+      expect(answer.usage).toEqual(counted(fields))
       if (!asStream) {
         expect(answer.body).toBe(body)
         return

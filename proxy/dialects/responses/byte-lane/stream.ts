@@ -9,7 +9,7 @@ import { addText } from '../../core/neutral/delivered.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { EventFollower, type Verdict } from '../../core/sse/follower.ts'
 import { errorEvent, failedEvent } from '../error.ts'
-import { imagesIn, readUsage } from '../usage.ts'
+import { imagesIn, usageOf } from '../usage.ts'
 
 /** Events that carry the response object. */
 const LIFECYCLE = new Set<unknown>([
@@ -64,10 +64,10 @@ export class ResponsesStreamObserver extends EventFollower implements StreamObse
     return 'last'
   }
 
-  #count({ usage, output }: Fields): void {
-    const images = imagesIn(output)
+  #count(response: Fields): void {
+    const images = imagesIn(response.output)
     if (images > 0) this.delivered.images = images
-    const read = readUsage(usage)
+    const read = usageOf(response)
     if (read !== undefined) this.usage = { ...read, images }
   }
 

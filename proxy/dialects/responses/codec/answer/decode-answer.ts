@@ -7,7 +7,7 @@ import { badAnswer, readable } from '../../../core/errors/unreadable.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type { ModelAnswer } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
-import { readUsage } from '../../usage.ts'
+import { usageOf } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
 import { readItem } from './decode-item.ts'
 
@@ -33,7 +33,7 @@ export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswe
       value,
       parts.some((part) => part.type === 'tool-call'),
     ),
-    ...present({ usage: readUsage(value.usage) }),
+    ...present({ usage: usageOf(value) }),
     ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
   }
 }

@@ -11,7 +11,7 @@ import { contentText, inputText, unreadable } from '../../../core/errors/unreada
 import { type Fields, isRecord, listOf, textOf, tryParse } from '../../../core/json/value.ts'
 import type { Emit } from '../../../core/neutral/types.ts'
 import type { ParsedRequest } from '../../../core/request.ts'
-import { readUsage } from '../../usage.ts'
+import { usageOf } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
 import { isFailed } from './decode-answer.ts'
 import { isMessagePart } from './decode-item.ts'
@@ -231,7 +231,7 @@ export class ResponsesDecoder implements StreamDecoder {
         ended,
         this.#items.all.some((item) => item instanceof CallDecoder),
       ),
-      ...present({ usage: readUsage(response.usage) }),
+      ...present({ usage: usageOf(response) }),
       ...(typeof response.service_tier === 'string' && { tier: response.service_tier }),
     })
   }
