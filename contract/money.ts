@@ -101,7 +101,7 @@ export function unpricedKinds(price: Price, usage: Usage): string[] {
 }
 
 /** The token prices of a request with so many prompt tokens. */
-export function ratesFor(price: Price, promptTokens: number): TokenPrices {
+function ratesFor(price: Price, promptTokens: number): TokenPrices {
   return price.above?.findLast(({ tokens }) => promptTokens > tokens) ?? price
 }
 

@@ -75,6 +75,13 @@ describe('hold', () => {
     )
   })
 
+  test('takes the highest price that a prompt of at most this length may have, and of reasoning', () => {
+    const base = { ...testPrice({ input: '1', output: '4' }), reasoning: parseDollars('6') }
+    const price = { ...base, above: [{ ...testPrice({ input: '2', output: '8' }), tokens: 200_000 }] }
+    const hold = (inputTokens: number) => holdAmount(price, { inputTokens, outputTokens: 1_000_000 })
+    expect([hold(200_000), hold(200_001)]).toEqual([parseDollars('6.2'), parseDollars('8.400002')])
+  })
+
   test('contains a price per request once', () => {
     expect(holdAmount(testPrice({ perRequest: '0.04' }), { inputTokens: 5_000, outputTokens: 5_000 })).toBe(
       parseDollars('0.04'),

@@ -2,7 +2,7 @@
  * Token counts without a tokenizer: an upper bound before the call, an estimate after a stream that ended without usage.
  * Tokenizers block the event loop for seconds on untrusted text.
  */
-import { cost, type Nanos, type Price, ratesFor } from '../../contract/money.ts'
+import { cost, type Nanos, type Price } from '../../contract/money.ts'
 import type { Delivered, InputSize } from '../../contract/sizes.ts'
 import { zeroUsage } from '../../contract/usage.ts'
 
@@ -58,8 +58,8 @@ export interface HoldSize {
  */
 export function holdAmount(price: Price, { inputTokens, outputTokens, tier, images = 0 }: HoldSize): Nanos {
   // A prompt that is shorter than its upper bound may be charged at the prices of a shorter one.
-  const { above: _, ...flat } = price
-  const possible = [price, ratesFor(price, inputTokens)]
+  const { above = [], ...flat } = price
+  const possible = [price, ...above.filter(({ tokens }) => inputTokens > tokens)]
   const highest = {
     ...flat,
     input: Math.max(

@@ -7,6 +7,14 @@ export const CONTRACT: Mutant[] = [
     'contract/money.test.ts',
     // A cost is rounded down: the operator pays the difference.
     ['(total + unit - 1n) / unit', 'total / unit'],
+    // Audio costs as much as text.
+    ['const audio = audioInput ?? answer', 'const audio = audioInput ?? input'],
+    // Tokens of images are charged twice.
+    ['usage.input - parts.imageInput - parts.audioInput', 'usage.input - parts.audioInput'],
+    // A prompt at the bound costs the price of a longer one.
+    ['promptTokens > tokens', 'promptTokens >= tokens'],
+    // Searches are free.
+    ['* BigInt(usage[tool] ?? 0)', '* 0n'],
   ),
 
   ...faults(

@@ -238,4 +238,16 @@ export const PIPELINE: Mutant[] = [
     // An upstream that does not take the gateway's limit serves no one.
     ['lane.outputLimit !== undefined && refusesLimit(failure)', 'false'],
   ),
+  ...faults(
+    'proxy/pipeline/billing/unpriced.ts',
+    'test/e2e/prices.test.ts',
+    // The upstream bills searches that no account pays.
+    ['price.perCall?.[tool] === undefined)', 'false)'],
+  ),
+  ...faults(
+    'proxy/dialects/responses/usage.ts',
+    'proxy/dialects/responses/usage.test.ts',
+    // Pages that a search opens are charged as searches.
+    ["tool === 'webSearch' && isFree", 'false'],
+  ),
 ]

@@ -83,7 +83,9 @@ export const PROXY: Mutant[] = [
     'proxy/ledger/estimate.ts',
     'proxy/ledger/estimate.test.ts',
     // A hold does not cover a prompt that is written to a cache.
-    ['Math.max(price.input, price.cachedInput, price.cacheWrite, price.cacheWriteLong)', 'price.input'],
+    ['        cacheWrite,\n        cacheWriteLong,\n', ''],
+    // A long prompt is held at the price of a short one.
+    ['inputTokens > tokens)', 'false)'],
   ),
 
   ...faults(
