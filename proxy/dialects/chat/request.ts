@@ -72,7 +72,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest<Sp
     ...(tier !== undefined && !['', 'auto', 'default'].includes(tier) && { tier }),
     ...(isString(value.prompt_cache_key) && { cacheKey: value.prompt_cache_key }),
     ...(isRecord(value.web_search_options) && {
-      hostedTools: [{ tool: 'webSearch', field: 'web_search_options' } as const],
+      hostedTools: [{ tool: 'webSearch', field: 'web_search_options', unreportedCalls: 1 } as const],
     }),
     wantsStreamUsage: includeUsage,
     input: weighInput(parsed, INPUT_FIELDS),

@@ -18,11 +18,19 @@ export interface RequestHead {
   choices: number
   /** Requested service tier, such as `priority`; `fast` for a request for speed. */
   tier?: string
-  /** Tools that the upstream runs itself and bills per call, and the fields that request them. */
-  hostedTools?: readonly { tool: HostedTool; field: string }[]
+  /** Tools that the upstream runs itself and bills per call. */
+  hostedTools?: readonly RequestedTool[]
   /** True when the client itself requested usage in the stream. */
   wantsStreamUsage: boolean
   input: InputSize
+}
+
+interface RequestedTool {
+  tool: HostedTool
+  /** The field that requests it. */
+  field: string
+  /** Calls for each request that upstreams of this dialect make and do not report. */
+  unreportedCalls?: number
 }
 
 /** Bounds on a JSON body, checked before it is parsed. */

@@ -111,7 +111,7 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
       const limit = maxOutputTokens ?? charged.outputLimit
       const bill = billOf(route.price, {
         ...charged,
-        usage: withSearch(charged, request.head),
+        usage: withCalls(charged, request.head),
         prompt,
         learned: learned.of(routeKey),
         requestedTier: tier,
@@ -139,11 +139,13 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
   }
 }
 
-/** Chat upstreams search once for a request with search options, and do not report it. */
-function withSearch({ usage, target }: Charged, { hostedTools = [] }: RequestHead): Usage | undefined {
-  const isUnreported =
-    target.api === 'chat' && target.lane === 'byte' && hostedTools.some(({ tool }) => tool === 'webSearch')
-  return usage === undefined || !isUnreported ? usage : { ...usage, webSearch: usage.webSearch ?? 1 }
+/** Adds the calls of tools that an upstream of the client's own dialect makes without reporting them. */
+function withCalls({ usage, target }: Charged, { hostedTools = [] }: RequestHead): Usage | undefined {
+  if (usage === undefined || target.lane !== 'byte') return usage
+  const calls = hostedTools.flatMap(({ tool, unreportedCalls }) =>
+    unreportedCalls === undefined ? [] : [[tool, unreportedCalls] as const],
+  )
+  return { ...Object.fromEntries(calls), ...usage }
 }
 
 /** Undefined for a key that is not metered. */
