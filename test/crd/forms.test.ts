@@ -27,7 +27,8 @@ const AROUND: Record<KindName, object> = {
     tls: { caRef: secret(), clientCertificateRef: { name: 's' } },
   },
   ModelRoute: {
-    ...{ model: 'm', channels: [{ name: 'c' }], price: { input: '1', output: '1' } },
+    ...{ model: 'm', channels: [{ name: 'c' }] },
+    price: { input: '1', output: '1', above: [{ tokens: 1, input: '1', output: '1' }] },
   },
 }
 
