@@ -289,17 +289,39 @@ describe('a store that is back', () => {
     expect(sent).toEqual([undefined, '1-0', '2-0'])
   })
 
-  test('with an account missing, or with another cost for an id: the settle is not posted anew', async () => {
-    const replies: SettleReply[] = [{ reply: 'OK', entry: '1-0' }, { reply: 'NOACCT' }, { reply: 'CONFLICT' }]
+  test('without an account gets its settles when the account is back, however many', async () => {
+    const many = 20_000
+    const emptied = createEmbeddedStore().ledger
+    const { settles, dead } = settlesOn({ ...ledger, settle: (settle) => ledger.settle(settle) })
+    for (let i = 0; i < many; i++) await settles.post(command(`r${i}`))
+    ledger = emptied
+    settles.restored()
+    await vi.advanceTimersByTimeAsync(1_000)
+    await emptied.open({ account: 'a', epoch: 2, create: true })
+    await vi.advanceTimersByTimeAsync(6_000)
+    expect([await posted(), dead]).toEqual([-10 * many, []])
+  })
+
+  test('never gets its account again: the costs are reported at last', async () => {
+    const { settles, dead } = settlesOn({ ...ledger, settle: (settle) => ledger.settle(settle) })
+    await settles.post(command('r1'))
+    ledger = createEmbeddedStore().ledger
+    settles.restored()
+    await vi.advanceTimersByTimeAsync(590_000)
+    expect(dead).toEqual([])
+    await vi.advanceTimersByTimeAsync(80_000)
+    expect(dead).toEqual([['r1', 'STALE']])
+  })
+
+  test('has another cost for an id: the settle is not posted anew', async () => {
+    const replies: SettleReply[] = [{ reply: 'OK', entry: '1-0' }, { reply: 'CONFLICT' }]
     const { settles, dead } = settlesOn({
       ...ledger,
       settle: async () => replies.shift() ?? { reply: 'STALE' },
     })
     await settles.post(command('r1'))
-    for (let i = 0; i < 2; i++) {
-      settles.restored()
-      await vi.advanceTimersByTimeAsync(0)
-    }
+    settles.restored()
+    await vi.advanceTimersByTimeAsync(0)
     expect([settles.waiting, dead]).toEqual([0, []])
     settles.restored()
     await vi.advanceTimersByTimeAsync(0)

@@ -30,6 +30,8 @@ interface Posted {
   command: Settle
   /** performance.now() */
   at: number
+  /** The store did not know its account when it was repeated: it was lost with the account. */
+  missing: boolean
 }
 
 export class Settles {
@@ -63,7 +65,7 @@ export class Settles {
     return outcome === 'later' || outcome === 'dead' ? undefined : outcome
   }
 
-  /** The store is back: posts waiting settles now, and repeats those that it may have lost, which is idempotent. */
+  /** The store is back, or was emptied: posts waiting settles now, and repeats those that it may have lost, which is idempotent. */
   restored(): void {
     if (this.#stopped) return
     for (const [key, posted] of this.#posted) this.#toRepeat.set(key, posted)
@@ -78,7 +80,8 @@ export class Settles {
   async #replayAll(): Promise<void> {
     await this.#round
     while (this.#toRepeat.size > 0 && !this.#stopped) {
-      await this.#eachWhileAnswered([...this.#toRepeat], (repeat) => this.#repeat(repeat))
+      const due = [...this.#toRepeat].filter(([, { command }]) => this.#missing.isDue(command.account))
+      await this.#eachWhileAnswered(due, (repeat) => this.#repeat(repeat))
       if (this.#toRepeat.size > 0) await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref())
     }
   }
@@ -87,16 +90,19 @@ export class Settles {
   async #repeat([key, posted]: [string, Posted]): Promise<boolean> {
     // Before it is sent: restored() puts it back when the connection is lost meanwhile.
     this.#toRepeat.delete(key)
-    if (performance.now() - posted.at > MAX_REPLAY_AGE_MS) return true
-    const answered = await this.#postAgain(posted.command)
-    if (!answered) this.#toRepeat.set(key, posted)
-    return answered
+    if (performance.now() - posted.at > MAX_REPLAY_AGE_MS) {
+      if (posted.missing) this.#events.dead(posted.command, 'STALE')
+      return true
+    }
+    const outcome = await this.#postAgain(posted.command)
+    if (outcome !== 'over') this.#toRepeat.set(key, { ...posted, missing: outcome === 'missing' })
+    return outcome !== 'later'
   }
 
   /** Waits at most `graceMs` for settles that can still be posted; reports the rest as dead. */
   async stop(graceMs: number): Promise<void> {
     const deadline = performance.now() + graceMs
-    while (this.#waiting.size > 0 && performance.now() < deadline) {
+    while (this.#waiting.size + this.#toRepeat.size > 0 && performance.now() < deadline) {
       await (this.#round ?? new Promise((resolve) => setTimeout(resolve, RETRY_MS / 10)))
     }
     this.#stopped = true
@@ -131,7 +137,7 @@ export class Settles {
 
   #remember(command: Settle): void {
     this.#forgetOld()
-    this.#posted.set(keyOf(command), { command, at: performance.now() })
+    this.#posted.set(keyOf(command), { command, at: performance.now(), missing: false })
   }
 
   #forgetOld(): void {
@@ -191,19 +197,21 @@ export class Settles {
   }
 
   /**
-   * False when the store is away. Only STALE means that the cost of a repeat is lost; after any other reply it is
-   * charged.
+   * `later`: the store is away; `missing`: its account is. Only STALE means that the cost of a repeat is lost; after any
+   * other reply it is charged.
    */
-  async #postAgain(command: Settle): Promise<boolean> {
+  async #postAgain(command: Settle): Promise<'over' | 'later' | 'missing'> {
     try {
       const settled = await this.#ledger.settle(command)
+      this.#tellMissing(command.account, settled.reply === 'NOACCT')
+      if (settled.reply === 'NOACCT') return 'missing'
       if (settled.reply === 'STALE') this.#events.dead(command, 'STALE')
       // Posted anew: a later restore must judge this entry, not the one that was lost.
       if ('entry' in settled) this.#remember({ ...command, postedAs: settled.entry })
-      return true
+      return 'over'
     } catch (error) {
       this.#events.failed(error)
-      return !(error instanceof StoreUnavailable)
+      return error instanceof StoreUnavailable ? 'later' : 'over'
     }
   }
 

@@ -5,6 +5,7 @@ import type { ChannelTrouble, Store } from '../../store/contract.ts'
 import { Holds } from '../ledger/holds.ts'
 import { Revocation } from '../pipeline/admission/revocation.ts'
 import { type FollowerEvents, TableFollower } from '../table/follower.ts'
+import type { RoutingTable } from '../table/routing.ts'
 import type { StoreAlarms } from '../telemetry/alarms.ts'
 
 interface StoreSideOptions {
@@ -25,7 +26,7 @@ export function openStoreSide(options: StoreSideOptions) {
     store.config,
     { proxy: instance, keyMaxAgeMs: env.SLUICE_KEY_MAX_AGE, troubles },
     {
-      swapped,
+      swapped: follow,
       keysChanged: (hashes) => void changes.emit('keys', hashes),
       failed: (error) => alarms.tableFailed(error),
       unreadable: (kind, error) => alarms.unreadable(kind, error),
@@ -44,6 +45,11 @@ export function openStoreSide(options: StoreSideOptions) {
     follower.readAgain()
     holds.restored()
   })
+  function follow(table: RoutingTable, before: RoutingTable): void {
+    swapped(table, before)
+    // Perhaps the store was emptied, and its leader has filled it again: no connection is lost then.
+    if (before.epoch !== 0 && table.epoch !== before.epoch) holds.restored()
+  }
   return {
     follower,
     revocation,

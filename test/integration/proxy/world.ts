@@ -161,13 +161,14 @@ export async function fund({ store }: World, amount: number): Promise<void> {
   if (amount !== 0) await store.ledger.topup({ account: ACCOUNT, epoch: 1, id: `default/c${amount}`, amount })
 }
 
-/** A route without a price for each model, and the priced `paid`. */
+/** A route without a price for each model; `paid` has a fixed price, `words` one of a micro-dollar a word. */
 export function tableOf(baseURL: string, ...models: string[]): TableRecord {
   const routes = models.map((model) => testRoute(model, { name: model }))
   const price = testPrice({ perRequest: '0.000001' })
   const paid = testRoute('paid', { name: 'paid', free: false, price })
+  const words = testRoute('words', { name: 'words', free: false, price: testPrice({ output: '1' }) })
   const channel = { ...testChannel('main'), baseURL, timeoutsMs: TIMEOUTS }
-  return testTable([...routes, paid], { main: channel })
+  return testTable([...routes, paid, words], { main: channel })
 }
 
 export function ask(

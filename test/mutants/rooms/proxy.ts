@@ -233,8 +233,17 @@ export const PROXY: Mutant[] = [
     'proxy/ledger/settles.ts',
     'proxy/ledger/settles.test.ts',
     // Commands that a server may have lost are repeated once, even if it is not back.
-    ['if (!answered) this.#toRepeat.set(key, posted)', ''],
+    ["if (outcome !== 'over') this.#toRepeat", "if (outcome === 'missing') this.#toRepeat"],
+    // Costs that a store lost together with their account stay lost.
+    ["if (settled.reply === 'NOACCT') return 'missing'", ''],
+    ["if (posted.missing) this.#events.dead(posted.command, 'STALE')", ''],
     // After a long outage the commands lost at its start are not repeated.
     ['posted.at > MAX_REPLAY_AGE_MS', 'posted.at > REPLAY_MS'],
+  ),
+  ...faults(
+    'proxy/open/store-side.ts',
+    'test/integration/proxy/outages.test.ts',
+    // An emptied store does not get back what it had charged.
+    ['table.epoch !== before.epoch) holds.restored()', 'table.epoch !== before.epoch) return'],
   ),
 ]
