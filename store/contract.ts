@@ -44,6 +44,13 @@ export interface Keeping {
 /** The store cannot be reached or did not answer in time. It may or may not have executed the command. */
 export class StoreUnavailable extends Error {
   override name = 'StoreUnavailable'
+  /** True: the store has surely not carried out the command. */
+  readonly unsent: boolean
+
+  constructor(message: string, { unsent = false } = {}) {
+    super(message)
+    this.unsent = unsent
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import { testNote, testPayer } from './testing.ts'
 const ACCOUNT = testPayer()
 const FIRST = { seen: 0, note: testNote({ reason: 'checkpoint', channel: '' }) }
 const NOTE = testNote()
+const LATE = { enforced: true, overdraft: 0, leaseMs: 30_000 }
 const AWAY = new StoreUnavailable('away')
 
 let now = 0
@@ -222,6 +223,51 @@ describe('a store that fails while a hold is taken', () => {
       holdsOf({ ...ledger, reserve }).holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST }, time),
     ).rejects.toMatchObject({ code: 'store_unavailable', retryAfterSeconds: 1 })
     expect(reserve).not.toHaveBeenCalled()
+  })
+
+  test.each([false, true])(
+    'and whose reply never came is asked to void the hold, which costs nothing; carried out: %s',
+    async (carriedOut) => {
+      const { on } = failing('reserve', { times: 2, carriedOut })
+      const { holds } = holdsOf(on)
+      const request = { id: 'r1', amount: 400, seen: 100, note: FIRST.note }
+      await expect(holds.take(ACCOUNT, request)).rejects.toMatchObject({ code: 'store_unavailable' })
+      await vi.waitFor(async () => expect(await ledger.entries(ACCOUNT.id, undefined, 9)).toHaveLength(2))
+      now += 60_000
+      await ledger.reap(ACCOUNT.id, 10)
+      expect(await sums()).toEqual([1_000, 0])
+      expect((await ledger.reserve({ account: ACCOUNT.id, ...request, ...LATE })).reply).toBe('OVER')
+    },
+  )
+
+  test('before the command was sent has nothing to void', async () => {
+    const { on } = failing('reserve', { times: 2, error: new StoreUnavailable('away', { unsent: true }) })
+    const settle = vi.fn(ledger.settle)
+    const { holds } = holdsOf({ ...on, settle })
+    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })).rejects.toMatchObject({
+      code: 'store_unavailable',
+    })
+    expect([settle.mock.calls.length, holds.unsettled]).toEqual([0, 0])
+  })
+
+  test('for longer than the request waits voids the hold that it takes later', async () => {
+    const slow = Promise.withResolvers<void>()
+    const reserve: Ledger['reserve'] = async (command) => {
+      await slow.promise
+      return ledger.reserve(command)
+    }
+    const settle: Ledger['settle'] = async (command) => {
+      await slow.promise
+      return ledger.settle(command)
+    }
+    const { holds } = holdsOf({ ...ledger, reserve, settle })
+    const request = { id: 'r1', amount: 400, ...FIRST }
+    await expect(holds.take(ACCOUNT, request, new StoreTime(20))).rejects.toMatchObject({
+      code: 'store_unavailable',
+    })
+    slow.resolve()
+    await vi.waitFor(async () => expect(await ledger.entries(ACCOUNT.id, undefined, 9)).toHaveLength(2))
+    expect(await sums()).toEqual([1_000, 0])
   })
 
   test('other errors are not retried', async () => {

@@ -57,7 +57,7 @@ export class Holds {
     const command = { ...request, account: id, enforced, overdraft, leaseMs: LEASE_MS }
     this.#touched.add(id)
     if (!enforced && !this.#doubtful.has(id)) return this.#takeWithoutWaiting(command)
-    const { reservedAt, free } = taken(await tryTwice(time, () => this.#ledger.reserve(command)))
+    const { reservedAt, free } = taken(await this.#reserve(command, time))
     this.#doubtful.delete(id)
     this.#clockOffset = reservedAt - Date.now()
     return this.#open(command, reservedAt, free)
@@ -93,6 +93,33 @@ export class Holds {
     this.#renewals.stop()
     await this.#settles.stop(graceMs)
     await this.#touched.stop()
+  }
+
+  /** Voids a hold that the ledger may take although its reply never came: the request is refused. */
+  async #reserve(command: Reserve, time: StoreTime): Promise<ReserveReply> {
+    let unclear = 0
+    const attempt = async () => {
+      unclear += 1
+      try {
+        const reply = await this.#ledger.reserve(command)
+        unclear = 0
+        return reply
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable) || error.unsent) unclear -= 1
+        throw error
+      }
+    }
+    try {
+      return await tryTwice(time, attempt)
+    } catch (error) {
+      if (unclear > 0) void this.#void(command)
+      throw error
+    }
+  }
+
+  #void({ account, id, note }: Reserve): Promise<unknown> {
+    const reservedAt = Date.now() + this.#clockOffset
+    return this.#settles.post({ account, id, actual: 0, reservedAt, note: { ...note, reason: 'unserved' } })
   }
 
   /** A reservation that fails is made up for by the next renewal; until one succeeds, requests of the account wait. */

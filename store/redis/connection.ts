@@ -160,7 +160,7 @@ class Connection implements RedisConnection {
       last = command
       if (this.#client.isAway()) throw notConnected()
       if (this.#breakers.get(this.#client.nodeOf(command))?.isOpen)
-        throw new StoreUnavailable('Redis does not answer')
+        throw new StoreUnavailable('Redis does not answer', { unsent: true })
       return this.#client.send(command)
     }
     try {
@@ -170,6 +170,7 @@ class Connection implements RedisConnection {
         onTimeout,
       )
     } catch (error) {
+      if (error instanceof DeadlinePassed && last === undefined) throw notConnected()
       if (error instanceof DeadlinePassed && last !== undefined) this.#timedOut(last)
       throw toStoreError(error)
     }
@@ -218,12 +219,13 @@ function toStoreError(error: unknown): Error {
   const message = error instanceof Error ? error.message : String(error)
   if (!(error instanceof Error) || error.name !== 'ReplyError')
     return new StoreUnavailable(`Redis is unreachable: ${message}`)
-  if (UNAVAILABLE.test(message)) return new StoreUnavailable(`Redis is not working: ${message}`)
+  if (UNAVAILABLE.test(message))
+    return new StoreUnavailable(`Redis is not working: ${message}`, { unsent: true })
   if (message.startsWith('MOVED'))
     return new RedisError('this Redis is a node of a Cluster: add ?cluster=true to its address')
   return new RedisError(message)
 }
 
 class DeadlinePassed extends Error {}
-const notConnected = () => new StoreUnavailable('Redis is not connected')
+const notConnected = () => new StoreUnavailable('Redis is not connected', { unsent: true })
 const onTimeout = () => new DeadlinePassed('no answer in time')
