@@ -129,7 +129,6 @@ export class Leader {
     const mayCreate = async () => !mayEvictAll(await this.#risks.risks())
     this.#checkpoints = options.checkpoints && new Checkpoints(options.checkpoints, log)
     const checkpoints = this.#checkpoints
-    this.#credits = new CreditApplier({ ledger: store.ledger, log, now, recorded, checkpoints, mayCreate })
     this.#journal =
       options.journal &&
       new Journal({
@@ -139,6 +138,16 @@ export class Leader {
         keepMs: ENTRIES_KEPT_MS,
         log,
       })
+    const journal = this.#journal
+    this.#credits = new CreditApplier({
+      ledger: store.ledger,
+      log,
+      now,
+      recorded,
+      checkpoints,
+      journal,
+      mayCreate,
+    })
     this.#sweep = new Sweep(store.ledger, this.#journal)
     this.#publisher = new Publisher({
       store,

@@ -135,6 +135,30 @@ describe('the journal', () => {
     expect(lines().map(({ entry }) => entry)).toEqual([`${now}-0`, `${now}-0`])
   })
 
+  test('says whether it has an entry', async () => {
+    await credit('default/start', 10)
+    const own = journal()
+    await request(1)
+    const [, last] = await ledger.entries('a', undefined, 10)
+    expect(await own.ship('a', last?.id)).toBe('written')
+    expect(await own.ship('a', last?.id)).toBe('written')
+    await request(1)
+    expect(await own.ship('a', `${now + 1}-0`)).toBe('missing')
+    expect(await own.ship('unknown', last?.id)).toBe('missing')
+    await request(1)
+    broken = true
+    expect(await own.ship('a', `${now}-99`)).toBe('stuck')
+    expect(lines()).toHaveLength(3)
+  })
+
+  test('writes each line once when it is called twice at the same time', async () => {
+    await credit('default/start', 10)
+    for (let i = 0; i < 3; i++) await request(1)
+    const own = journal()
+    await Promise.all([own.ship('a'), own.ship('a'), own.ship('a')])
+    expect(lines()).toHaveLength(4)
+  })
+
   test('skips accounts that the ledger does not have', async () => {
     await journal().ship('unknown')
     expect(text).toBe('')

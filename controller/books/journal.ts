@@ -24,6 +24,8 @@ export class Journal {
   readonly #options: JournalOptions
   /** The last entry of each account that was written. */
   readonly #marks = new Map<string, string | undefined>()
+  /** Of each account, the calls that run one after another. */
+  readonly #shipping = new Map<string, Promise<unknown>>()
   /** performance.now() since which lines wait because they cannot be written. */
   #stuckSince: number | undefined
 
@@ -42,33 +44,54 @@ export class Journal {
   }
 
   /**
-   * Writes the new entries of an account. A line that cannot be written waits for the next call. Rejects with
-   * StoreUnavailable.
+   * Writes the new entries of an account. A line that cannot be written waits for the next call. The answer is about the
+   * entry `upTo`: `missing` if the ledger has lost it before it was written. Rejects with StoreUnavailable.
    */
-  async ship(account: string): Promise<void> {
+  async ship(account: string, upTo?: string): Promise<'written' | 'stuck' | 'missing'> {
+    const before = this.#shipping.get(account)
+    const call = (async () => {
+      await before?.catch(() => {})
+      return this.#ship(account, upTo)
+    })()
+    this.#shipping.set(account, call)
+    try {
+      return await call
+    } finally {
+      if (this.#shipping.get(account) === call) this.#shipping.delete(account)
+    }
+  }
+
+  async #ship(account: string, upTo: string | undefined): Promise<'written' | 'stuck' | 'missing'> {
     const { ledger, names, keepMs } = this.#options
-    if (!this.#marks.has(account) && !(await this.#begin(account))) return
+    if (upTo !== undefined && this.#marks.get(account) === upTo) return 'written'
+    if (!this.#marks.has(account)) {
+      const begun = await this.#begin(account)
+      if (begun !== 'written') return begun
+    }
+    let found = this.#marks.get(account) === upTo
     for (;;) {
       const mark = this.#marks.get(account)
       const page = await ledger.entries(account, mark, PAGE)
       const last = page.at(-1)
-      if (last === undefined) return
-      if (!(await this.#write(page.map((entry) => entryLine(account, entry, names))))) return
+      if (last === undefined) break
+      if (!(await this.#write(page.map((entry) => entryLine(account, entry, names))))) return 'stuck'
       await ledger.trim(account, last.id, keepMs)
       this.#marks.set(account, last.id)
-      if (page.length < PAGE) return
+      found ||= page.some(({ id }) => id === upTo)
+      if (page.length < PAGE) break
     }
+    return found || upTo === undefined ? 'written' : 'missing'
   }
 
   close(): Promise<void> {
     return this.#options.sink.close()
   }
 
-  /** Finds the mark of an account. False: it is unknown, or its opening cannot be written. */
-  async #begin(account: string): Promise<boolean> {
+  /** Finds the mark of an account. `missing`: it is unknown; `stuck`: its opening cannot be written. */
+  async #begin(account: string): Promise<'written' | 'stuck' | 'missing'> {
     const { ledger, names } = this.#options
     const balance = await ledger.balance(account)
-    if (balance === undefined) return false
+    if (balance === undefined) return 'missing'
     let opening: string | undefined
     if (balance.journaled === undefined && balance.lastEntry !== undefined) {
       const all = await this.#allUpTo(account, balance.lastEntry)
@@ -76,9 +99,9 @@ export class Journal {
       const before = all[0]?.id
       if (credited !== 0 || spent !== 0) opening = openingLine(account, { credited, spent, before }, names)
     }
-    if (opening !== undefined && !(await this.#write([opening]))) return false
+    if (opening !== undefined && !(await this.#write([opening]))) return 'stuck'
     this.#marks.set(account, balance.journaled)
-    return true
+    return 'written'
   }
 
   async #allUpTo(account: string, last: string): Promise<LedgerEntry[]> {

@@ -101,8 +101,8 @@ export class Sweep {
   }
 
   async #trim(account: string): Promise<void> {
-    if (this.#journal !== undefined) return this.#journal.ship(account)
-    await this.#ledger.trim(account, undefined, ENTRIES_KEPT_MS)
+    if (this.#journal === undefined) await this.#ledger.trim(account, undefined, ENTRIES_KEPT_MS)
+    else await this.#journal.ship(account)
   }
 
   async #reap(account: string): Promise<void> {

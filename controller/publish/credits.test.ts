@@ -4,6 +4,7 @@ import type { AccountRecord } from '../../contract/table/records.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
 import type { EntryNote, Ledger } from '../../store/ledger/contract.ts'
+import { Checkpoints } from '../books/checkpoints.ts'
 import type { Compiled, Recorded } from '../snapshot.ts'
 import { CreditApplier } from './credits.ts'
 
@@ -289,5 +290,36 @@ describe('a store that may evict balances', () => {
     away = false
     expect((await credits.apply(wanted, EPOCH)).complete).toBe(true)
     expect((await ledger.balance(TEAM))?.posted).toBe(7)
+  })
+})
+
+describe('the checkpoint', () => {
+  const log = { info() {}, warn() {}, error() {} }
+  const CREDIT = money(['default/first', 5])
+
+  async function notedWith(reply: 'written' | 'stuck' | 'missing') {
+    const store = { shards: 1, load: async () => ({ epoch: 0, shards: [{}] }), save: async () => {} }
+    const checkpoints = new Checkpoints(store, log)
+    await checkpoints.load()
+    const shipped: (string | undefined)[] = []
+    const ship = async (_: string, upTo?: string) => {
+      shipped.push(upTo)
+      return reply
+    }
+    const credits = new CreditApplier({ ledger, log, now: () => NOW, checkpoints, journal: { ship } })
+    await credits.apply(CREDIT, EPOCH)
+    const { lastEntry } = (await ledger.balance(TEAM)) ?? {}
+    expect(shipped).toContain(lastEntry)
+    return checkpoints.mark(TEAM)?.credited
+  }
+
+  it('counts what the journal has, and all when the journal is stuck', async () => {
+    expect(await notedWith('written')).toBe(5)
+    wipe()
+    expect(await notedWith('stuck')).toBe(5)
+  })
+
+  it('counts nothing that the ledger lost before the journal had it', async () => {
+    expect(await notedWith('missing')).toBe(0)
   })
 })

@@ -7,6 +7,7 @@ import type { AccountRecord } from '../../contract/table/records.ts'
 import type { Balance, Ledger } from '../../store/ledger/contract.ts'
 import { compareEntries } from '../../store/ledger/entry-log.ts'
 import type { Checkpoints } from '../books/checkpoints.ts'
+import type { Journal } from '../books/journal.ts'
 import { markOf } from '../books/mark.ts'
 import { restoreAccount } from '../books/restore.ts'
 import type {
@@ -28,6 +29,7 @@ interface CreditOptions {
   recorded?: Recorded | undefined
   /** Restores accounts that the ledger has lost. Loaded before the first call of `apply`. */
   checkpoints?: Checkpoints | undefined
+  journal?: Pick<Journal, 'ship'> | undefined
   /** False: the store may lose what is new, so that no account is created. May reject with StoreUnavailable. */
   mayCreate?: (() => Promise<boolean>) | undefined
 }
@@ -199,7 +201,7 @@ export class CreditApplier {
         return this.#open(id)
       }
       account.balance = balance
-      if (account.epoch === this.#epoch) this.#note(id, account, balance)
+      if (account.epoch === this.#epoch) await this.#note(id, account, balance)
       account.used ||= balance.posted !== 0 || balance.held !== 0 || balance.entries > 0
       if (account.state === 'lost')
         this.#options.log.info({ account: id }, 'the ledger has this account again')
@@ -222,7 +224,7 @@ export class CreditApplier {
     log.warn({ account: id }, 'the ledger had lost entries of an account; its balance was restored')
     // From here on, the entries since the restore count.
     const balance = await ledger.balance(id)
-    if (balance !== undefined) this.#note(id, account, balance)
+    if (balance !== undefined) await this.#note(id, account, balance)
   }
 
   /** A look at the sums alone: the account is compared whole when the store was away and when a term begins. */
@@ -232,9 +234,16 @@ export class CreditApplier {
     return lastEntry === undefined || entries < mark.entries || compareEntries(lastEntry, mark.last) < 0
   }
 
-  #note(id: string, { credits }: Account, balance: Balance): void {
-    const { checkpoints } = this.#options
-    checkpoints?.note(id, markOf(balance, credits, checkpoints.mark(id)))
+  /**
+   * First the journal, then the checkpoint: entries that a checkpoint alone has would be restored as a sum, and the journal
+   * would never have them. A journal that is stuck does not stop checkpoints.
+   */
+  async #note(id: string, { credits }: Account, balance: Balance): Promise<void> {
+    const { checkpoints, journal } = this.#options
+    if (checkpoints === undefined) return
+    const { lastEntry } = balance
+    if (lastEntry !== undefined && (await journal?.ship(id, lastEntry)) === 'missing') return
+    checkpoints.note(id, markOf(balance, credits, checkpoints.mark(id)))
   }
 
   /**
