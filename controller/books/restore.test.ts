@@ -103,6 +103,26 @@ describe('an empty store', () => {
     }
   })
 
+  test('nobody holds money until the account is opened again', async () => {
+    const mark = await markAfter(HISTORY)
+    const { ledger } = createEmbeddedStore()
+    const replies: string[] = []
+    const watched = new Proxy(ledger, {
+      get(target, name: keyof Ledger) {
+        const command = target[name] as (...args: unknown[]) => Promise<unknown>
+        return async (...args: unknown[]) => {
+          replies.push((await ledger.reserve({ ...reservation('x'), enforced: true })).reply)
+          return command(...args)
+        }
+      },
+    })
+    await restoreAccount(watched, { account: ACCOUNT, epoch: 2, mark })
+    expect(replies.length).toBeGreaterThan(5)
+    expect(new Set(replies)).toEqual(new Set(['NOACCT']))
+    await ledger.open({ account: ACCOUNT, epoch: 2, create: false })
+    expect((await ledger.reserve(reservation('x'))).reply).toBe('OK')
+  })
+
   test('an operator’s corrections come back', async () => {
     const { ledger } = await run(HISTORY)
     const changes = [{ credited: 20, spent: -3 }]

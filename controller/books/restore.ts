@@ -1,7 +1,8 @@
 /**
  * Gives an account back what a checkpoint counts and the store has lost. Everything that was done since the loss stays: new
  * credits and costs are added to the checkpoint's sums, and what the checkpoint has counted already is not counted again.
- * Can be repeated at any point: it corrects by the difference to the sums that should be there.
+ * Can be repeated at any point: it corrects by the difference to the sums that should be there. The account takes no holds
+ * until it is opened afterwards, so that nobody is refused, or served, for the sums in between.
  */
 import type { Nanos } from '../../contract/money.ts'
 import type { Adjust, Balance, Ledger, LedgerEntry } from '../../store/ledger/contract.ts'
@@ -30,10 +31,11 @@ interface Restore {
 export async function restoreAccount(ledger: Ledger, restore: Restore): Promise<'intact' | 'restored'> {
   const { account, epoch, mark } = restore
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const opened = await ledger.open({ account, epoch, create: true })
+    const known = await ledger.balance(account)
+    if (known !== undefined && (await hasAll(ledger, account, known, mark))) return 'intact'
+    const opened = await ledger.open({ account, epoch, create: true, closed: true })
     if (opened === 'FENCED') throw new RestoreFailed('another controller has taken over')
     const before = await read(ledger, account)
-    if (await hasAll(ledger, account, before, mark)) return 'intact'
     if (!(await correctSpent(ledger, restore, before))) continue
     // Spending first: an account must not be able to spend what it has spent before.
     await applyCredits(ledger, restore)

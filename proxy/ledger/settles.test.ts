@@ -274,6 +274,24 @@ describe('a store that is back', () => {
     expect(sent).toEqual([undefined, '17-3'])
   })
 
+  test('repeats a settle whose first reply was lost with its entry all the same', async () => {
+    const { link, on } = cuttable()
+    const sent: (string | undefined)[] = []
+    const settle = (settled: Settle) => {
+      sent.push(settled.postedAs)
+      return on.settle(settled)
+    }
+    const { settles } = settlesOn({ ...on, settle })
+    link.lost = true
+    await settles.post(command('r1'))
+    link.lost = false
+    await vi.advanceTimersByTimeAsync(300)
+    const [, entry] = await ledger.entries('a', undefined, 9)
+    settles.restored()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(sent).toEqual([undefined, undefined, entry?.id])
+  })
+
   test('repeats it with the newest entry if the first one was lost', async () => {
     const sent: (string | undefined)[] = []
     const settle = async (settled: Settle): Promise<SettleReply> => {

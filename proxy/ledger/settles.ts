@@ -207,7 +207,8 @@ export class Settles {
       if (settled.reply === 'NOACCT') return 'missing'
       if (settled.reply === 'STALE') this.#events.dead(command, 'STALE')
       // Posted anew: a later restore must judge this entry, not the one that was lost.
-      if ('entry' in settled) this.#remember({ ...command, postedAs: settled.entry })
+      if (settled.reply === 'LOST' || settled.reply === 'LATE' || settled.reply === 'OK')
+        this.#remember({ ...command, postedAs: settled.entry })
       return 'over'
     } catch (error) {
       this.#events.failed(error)

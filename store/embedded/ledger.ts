@@ -20,11 +20,12 @@ export function createLedger(now: () => number): Ledger {
   }
 
   const ledger: Ledger = {
-    async open({ account, epoch, create }) {
+    async open({ account, epoch, create, closed = false }) {
       const known = accounts.get(account)
       if (known === undefined && !create) return 'NOACCT'
       const state = known ?? new AccountState(account)
       if (isFenced(state, epoch)) return 'FENCED'
+      state.closed = closed
       if (known !== undefined) return 'DUP'
       state.epoch = epoch
       accounts.set(account, state)

@@ -65,6 +65,8 @@ export interface Open {
   epoch: number
   /** False: an unknown account is not created; NOACCT. */
   create: boolean
+  /** True: while its sums are being restored, no hold is taken: reserve answers NOACCT until the account is opened without it. */
+  closed?: boolean
 }
 
 /** OK: created. DUP: it existed. */
@@ -196,12 +198,13 @@ export type RenewReply = 'OK' | 'NOFUNDS' | 'AGAIN' | 'GONE' | 'NOACCT'
 
 /**
  * LATE: the hold had expired; the difference to what the expiry charged is posted. LOST: posted although the hold is
- * unknown. `entry` is the id of the closing entry. STALE: unknown, and so old that its entry may have been trimmed, so that
+ * unknown. `entry` is the id of the closing entry, absent where a restore has counted the cost. STALE: unknown, and so old that its entry may have been trimmed, so that
  * it was not posted.
  */
 export type SettleReply =
   | { reply: 'OK' | 'LATE' | 'LOST'; entry: string }
-  | { reply: 'DUP' | 'CONFLICT' | 'STALE' | 'NOACCT' }
+  | { reply: 'DUP'; entry?: string }
+  | { reply: 'CONFLICT' | 'STALE' | 'NOACCT' }
 
 export interface Reaped {
   account: string

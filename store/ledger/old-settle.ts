@@ -17,11 +17,14 @@ export async function settleOld(
   if (balance === undefined) return { reply: 'NOACCT' }
   if (isTrimmed(balance, `${since}-0`)) return { reply: 'STALE' }
   let charged: number | undefined
-  for await (const entry of entriesSince(ledger, account, since))
-    if (entry.ref === id && entry.kind !== 'credit' && entry.kind !== 'adjust')
-      charged = (charged ?? 0) - entry.delta
+  let entry = ''
+  for await (const found of entriesSince(ledger, account, since))
+    if (found.ref === id && found.kind !== 'credit' && found.kind !== 'adjust') {
+      charged = (charged ?? 0) - found.delta
+      entry = found.id
+    }
   if (charged === undefined) return post()
-  return { reply: charged === actual ? 'DUP' : 'CONFLICT' }
+  return charged === actual ? { reply: 'DUP', entry } : { reply: 'CONFLICT' }
 }
 
 function isTrimmed({ trimmedTo }: Balance, since: string): boolean {

@@ -58,6 +58,8 @@ export class AccountState {
   /** Number of entries ever appended. */
   entries = 0
   epoch = 0
+  /** No hold is taken while the sums are being restored. */
+  closed = false
   /** By how many ms the clock was set back between a reserve and its closing entry, at most. */
   setBackMs = 0
   restoredTo: string | undefined

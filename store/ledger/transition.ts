@@ -37,6 +37,7 @@ export function reserve(state: AccountState, command: Reserve, nowMs: number): R
   const seen = natural('seen', command.seen)
   const leaseMs = natural('leaseMs', command.leaseMs)
   const [overdraft, subOverdraft] = overdrafts(command)
+  if (state.closed) return { reply: 'NOACCT' }
   expireDue(state, nowMs, EXPIRED_AT_ONCE)
 
   const known = state.live.get(id)
@@ -177,7 +178,10 @@ export function settle(
     return { reply: 'LATE', entry }
   }
   const tombstone = state.tombstones.get(id, nowMs)
-  if (tombstone !== undefined) return { reply: tombstone === costText(actual, sub) ? 'DUP' : 'CONFLICT' }
+  if (tombstone !== undefined) {
+    if (tombstone.cost !== costText(actual, sub)) return { reply: 'CONFLICT' }
+    return { reply: 'DUP', entry: tombstone.entry }
+  }
   if (isCounted) return { reply: 'DUP' }
   const { setBackMs } = state
   if (!proven && nowMs - reservedAt > KEEP_MS - setBackMs) return { reply: 'OLD', setBackMs }
@@ -287,7 +291,7 @@ function entomb(
   const entryMs = timeOf(closed.entry)
   // Without this, the entry would be searched for where only later ones are. Bounded, because a caller may be wrong by hours.
   state.setBackMs = Math.max(state.setBackMs, Math.min(closed.reservedAt - entryMs, MOST_SET_BACK_MS))
-  state.tombstones.add(closed.id, costText(closed.actual, closed.sub), entryMs)
+  state.tombstones.add(closed.id, { cost: costText(closed.actual, closed.sub), entry: closed.entry }, entryMs)
 }
 
 function costText(actual: Nanos, sub: string | undefined): string {

@@ -30,7 +30,7 @@ const renewReply = z.enum(['OK', 'NOFUNDS', 'AGAIN', 'GONE', 'NOACCT'])
 export const renewReplies = (count: number) => z.array(renewReply).length(count)
 
 export const settleReply = z.union([
-  z.tuple([z.enum(['OK', 'LATE', 'LOST']), entryId]).transform(([reply, entry]) => ({ reply, entry })),
+  z.tuple([z.enum(['OK', 'LATE', 'LOST', 'DUP']), entryId]).transform(([reply, entry]) => ({ reply, entry })),
   z.tuple([z.enum(['DUP', 'CONFLICT', 'NOACCT'])]).transform(([reply]) => ({ reply })),
   z.tuple([z.literal('OLD'), integer]).transform(([reply, setBackMs]) => ({ reply, setBackMs })),
 ])

@@ -51,10 +51,11 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
   }
 
   const ledger: Ledger = {
-    async open({ account, epoch, create }) {
+    async open({ account, epoch, create, closed = false }) {
       // SADD first, so that a walk finds every account.
       if (create) await connection.command(['SADD', ACCOUNTS, account])
-      return openReply.parse(await onCredits('open', account, [natural('epoch', epoch), create ? 1 : 0]))
+      const args = [natural('epoch', epoch), create ? 1 : 0, closed ? 1 : 0]
+      return openReply.parse(await onCredits('open', account, args))
     },
     async topup({ account, epoch, id, sub = '', amount }) {
       const args = [natural('epoch', epoch), id, sub, integer('amount', amount)]

@@ -1,7 +1,7 @@
 -- The sums of one account, read once and written once by each script. Included first by all scripts of the ledger:
 --
---   BAL  hash: p posted, h held, cr credited; p:<sub>, h:<sub>, cr:<sub> of sub-accounts; n number of entries, le the last
---        entry; x end of the earliest lease or one before it; tb number of the newest bucket of tombstones; sb by how many ms
+--   BAL  hash: p posted, h held, cr credited; p:<sub>, h:<sub>, cr:<sub> of sub-accounts; cl '1' while no hold may be
+--        taken; n number of entries, le the last entry; x end of the earliest lease or one before it; tb number of the newest bucket of tombstones; sb by how many ms
 --        the clock was set back between a reserve and its entry, at most; ep epoch; ra last entry that a restore counted; j
 --        mark of the journal; tr entries with an older id may be gone
 --   LED  stream: entries, with the fields k r s d n

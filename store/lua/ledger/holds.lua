@@ -2,7 +2,7 @@
 --
 --   KEYS[1]       bal  hash: see ledger/account
 --   KEYS[2]       rsv  hash: request id = a live or an expired hold (below)
---   KEYS[3 to 5]  tmb  hashes: request id = cost of a settled request; bucket number b is in KEYS[3 + b % 3]
+--   KEYS[3 to 5]  tmb  hashes: request id = cost@entry of a settled request; bucket number b is in KEYS[3 + b % 3]
 --   KEYS[6]       led  stream: see ledger/account
 --   KEYS[7]       gc   sorted set: ids of expired holds by the time until which they are kept, in ms
 
@@ -96,7 +96,7 @@ local function bucket_key(bucket)
   return KEYS[3 + bucket % 3]
 end
 
--- The cost of a settled request, or false. The bucket before the current one is in use if there are newer ones than it.
+-- What is known of a settled request, or false. The bucket before the current one is in use if there are newer ones than it.
 local function tombstone(id, now, recent_only)
   local bucket, newest = bucket_at(now), number('tb')
   local found = bucket == newest and redis.call('HGET', bucket_key(bucket), id)
@@ -124,7 +124,7 @@ local function entomb(id, sub, actual, entry, reserved_at)
     end
     set('tb', bucket)
   end
-  redis.call('HSET', key, id, cost_text(actual, sub))
+  redis.call('HSET', key, id, cost_text(actual, sub) .. '@' .. entry)
   if bucket ~= newest then redis.call('PEXPIRE', key, 2 * KEEP_MS + RECENT_MS) end
 end
 

@@ -13,11 +13,11 @@ local id, sub, amount = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local overdraft, sub_overdraft = tonumber(ARGV[6]), tonumber(ARGV[7])
 
 if sub == '' then
-  load_fields('p', 'h', 'x', 'tb')
+  load_fields('p', 'h', 'x', 'tb', 'cl')
 else
-  load_fields('p', 'h', 'x', 'tb', 'p:' .. sub, 'h:' .. sub)
+  load_fields('p', 'h', 'x', 'tb', 'cl', 'p:' .. sub, 'h:' .. sub)
 end
-if not field('p') then return { 'NOACCT' } end
+if not field('p') or field('cl') == '1' then return { 'NOACCT' } end
 local now = now_ms()
 expire_due(now, EXPIRED_AT_ONCE)
 

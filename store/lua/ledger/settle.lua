@@ -4,7 +4,7 @@
 --   KEYS     bal rsv tmb tmb tmb led gc: see ledger/holds
 --   ARGV     1 request id, 2 sub-account or '', 3 real cost, 4 reserved at, in ms, 5 note of the entry, 6 the entry of the
 --            first settle, if this is a repetition, or '', 7 '1' if no entry closes this id
---   Replies  {'OK' or 'LATE' or 'LOST', entry} | {'DUP'} | {'CONFLICT'} | {'NOACCT'}
+--   Replies  {'OK' or 'LATE' or 'LOST' or 'DUP', entry} | {'DUP'}: a restore has counted it | {'CONFLICT'} | {'NOACCT'}
 --            | {'OLD', sb}: unknown, and so old that its tombstone may be gone; its entry may be `sb` ms older than the hold
 --!include ledger/account
 --!include ledger/holds
@@ -57,7 +57,11 @@ end
 
 local now = now_ms()
 local settled = tombstone(id, now, false)
-if settled then return { settled == cost_text(actual, sub) and 'DUP' or 'CONFLICT' } end
+if settled then
+  local cost, entry = string.match(settled, '^(.*)@(%d+%-%d+)$')
+  if (cost or settled) ~= cost_text(actual, sub) then return { 'CONFLICT' } end
+  return { 'DUP', entry }
+end
 
 if counted then return { 'DUP' } end
 local set_back = number('sb')

@@ -14,6 +14,7 @@ import {
   reservation,
   SUB,
   settle,
+  settlement,
   sumsOf,
   topup,
 } from './fixtures.ts'
@@ -33,6 +34,13 @@ export function holdCases(current: Current): void {
   const over = { reply: 'OVER' }
 
   beforeEach(() => fund(ledger(), ACCOUNT, 100))
+
+  test('a repeated settle is answered with the entry of the first', async () => {
+    const at = await hold(ledger(), reservation('r1', 40))
+    const first = await ledger().settle(settlement('r1', 25, at))
+    expect(first).toEqual({ reply: 'OK', entry: expect.stringMatching(/^\d+-\d+$/) })
+    expect(await ledger().settle(settlement('r1', 25, at))).toEqual({ ...first, reply: 'DUP' })
+  })
 
   test('settle posts the real cost and frees the hold once', async () => {
     const at = await hold(ledger(), reservation('r1', 40))

@@ -44,6 +44,22 @@ export function ledgerCases(current: Current): void {
     expect(await ledger().entries(ACCOUNT, undefined, 10)).toEqual([])
   })
 
+  test('a closed account takes no holds until it is opened again; all else goes on', async () => {
+    await fund(ledger(), ACCOUNT, 100)
+    const at = await hold(ledger(), reservation('r1', 5))
+    const of = { account: ACCOUNT, epoch: EPOCH, create: false }
+    expect(await ledger().open({ ...of, closed: true })).toBe('DUP')
+    expect(await ledger().reserve(reservation('r2', 5))).toEqual({ reply: 'NOACCT' })
+    expect(await renew(ledger(), 'r1')).toBe('OK')
+    expect(await settle(ledger(), 'r1', 3, at)).toBe('OK')
+    expect(await topup(ledger(), 'default/more', 10)).toBe('OK')
+    expect(await sums()).toEqual([107, 0])
+    expect(await ledger().open({ ...of, epoch: EPOCH - 1 })).toBe('FENCED')
+    expect(await ledger().reserve(reservation('r2', 5))).toEqual({ reply: 'NOACCT' })
+    expect(await ledger().open(of)).toBe('DUP')
+    expect(await ledger().reserve(reservation('r2', 5))).toMatchObject({ reply: 'OK' })
+  })
+
   test('every command reports an unknown account and does not open it', async () => {
     expect(await ledger().open({ account: ACCOUNT, epoch: EPOCH, create: false })).toBe('NOACCT')
     expect(await topup(ledger(), 'default/c1', 5)).toBe('NOACCT')
