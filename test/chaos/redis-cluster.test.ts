@@ -1,4 +1,4 @@
-/** A Redis Cluster with one node killed. */
+/** A Redis Cluster with one node killed: without a replica it comes back, with one its replica takes over. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accountKeys, TABLE } from '../../store/keys.ts'
 import { controlPlane } from '../harness/control-plane.ts'
@@ -10,13 +10,14 @@ const AWAY_MS = 3_500
 
 let cluster: RunningCluster
 let world: World
-beforeAll(async () => {
-  cluster = await startRedisCluster({ args: ['--appendonly', 'yes'] })
+async function begin(withReplicas: boolean): Promise<void> {
+  cluster = await startRedisCluster({ args: ['--appendonly', 'yes'], withReplicas })
   const [first] = cluster.nodes
   if (first === undefined) throw new Error('there is no node')
   const redis = { ...first, url: cluster.url }
-  world = await startWorld({ controlPlane: await controlPlane(), proxies: 2, redis })
-}, 90_000)
+  world = await startWorld({ controlPlane: await controlPlane(), proxies: withReplicas ? 3 : 2, redis })
+}
+beforeAll(() => begin(false), 90_000)
 afterAll(async () => {
   await world?.stop()
   await cluster?.stop()
@@ -24,7 +25,7 @@ afterAll(async () => {
 
 /** The node that has this key. */
 async function nodeOf(key: string): Promise<RunningRedis> {
-  for (const node of cluster.nodes) {
+  for (const node of [...cluster.nodes, ...cluster.replicas]) {
     const found = await node.command('EXISTS', key).catch(() => 0)
     if (found === 1) return node
   }
@@ -85,4 +86,33 @@ describe.each(ROUNDS)('round %i', () => {
     await traffic.stop()
     traffic.expectRight()
   })
+})
+
+describe('with replicas', () => {
+  beforeAll(async () => {
+    await world.stop()
+    await cluster.stop()
+    await begin(true)
+  }, 120_000)
+
+  it.each(NODES)(
+    'kill -9 of the primary with %s: its replica takes over, and every request is charged once',
+    async (_, key) => {
+      const before = await world.charged()
+      const traffic = world.traffic()
+      await until(() => traffic.of('metered').length > 20, 'traffic')
+      const node = await nodeOf(key())
+      await node.kill()
+      const since = performance.now()
+      const served = () => traffic.of('metered', since + 2_000).filter(({ status }) => status === 200)
+      await until(() => served().length > 20, 'metered requests to be served again', 60_000)
+      console.log(`served again after ${Math.round((served()[0]?.sentAt ?? since) - since)} ms`)
+      await node.restart()
+      await world.expectHealthy(60_000)
+      const { served: all } = await traffic.stop()
+      traffic.expectRight()
+      await world.expectCharged(before, all)
+    },
+    180_000,
+  )
 })

@@ -1,5 +1,7 @@
 /** A fleet under steady traffic: something breaks, something is edited, and in the end everything is right. */
+import { gunzipSync } from 'node:zlib'
 import { expect } from 'vitest'
+import { z } from 'zod'
 import { objectId } from '../../contract/ids.ts'
 import type { Store } from '../../store/contract.ts'
 import { createRedisStore } from '../../store/redis/index.ts'
@@ -23,7 +25,7 @@ export const ROUNDS = Array.from({ length: Number(process.env.CHAOS_ROUNDS ?? 1)
 /** The cost of a request on `paid` or `slow`, in nano-dollars. */
 export const PRICE = 1_000
 const PRICED = { price: { perRequest: '0.000001' } }
-const CREDIT = '100'
+const CREDIT = 100
 const SILENT = { info() {}, warn() {}, error() {} }
 /** Words of the first event of a slow stream: enough for its cost to be noted while it runs. */
 const FIRST_WORDS = 400
@@ -55,10 +57,12 @@ export interface World {
   finishStreams(): void
   /** The ledger charged the account exactly for `served` requests since `before`, and at most `broken` more. */
   expectCharged(before: number, served: number, broken?: number): Promise<void>
-  /** The account's charges for requests so far, in nano-dollars. */
+  /** What requests have cost the account so far, in nano-dollars. */
   charged(): Promise<number>
-  /** The account is about to be lost: requests in flight on it would wait for a restore that never comes. */
-  loseAccount(): void
+  /** Ids of the accounts that the checkpoint counts. */
+  checkpointed(): Promise<Set<string>>
+  /** What the account was credited, in nano-dollars. */
+  readonly credit: number
   /** Every proxy and controller is ready, every proxy serves every kind of caller. */
   expectHealthy(withinMs?: number): Promise<void>
   stop(): Promise<void>
@@ -86,7 +90,10 @@ export async function startWorld(options: FleetOptions): Promise<World> {
   }
 }
 
+const secrets = z.object({ items: z.array(z.object({ data: z.object({ accounts: z.string() }) })) })
+
 class ChaosWorld implements World {
+  readonly credit = CREDIT * 1e9
   readonly fleet: Fleet
   readonly store: Store
   readonly finishStreams: () => void
@@ -96,8 +103,6 @@ class ChaosWorld implements World {
   #accounts = 0
   #edits = 0
   #victims = 0
-  /** Settles of lost accounts that each proxy may have. */
-  #lost = 0
 
   constructor(fleet: Fleet, store: Store, upstream: ScriptedUpstream, finishStreams: () => void) {
     this.fleet = fleet
@@ -136,7 +141,7 @@ class ChaosWorld implements World {
     const name = `account-${number}`
     const key = `sk-with-an-account-${number}`
     await kube.create('Account', name, {})
-    await kube.create('Credit', `credit-${number}`, { accountRef: { name }, amount: CREDIT })
+    await kube.create('Credit', `credit-${number}`, { accountRef: { name }, amount: String(CREDIT) })
     await kube.create('ApiKey', `metered-${number}`, { hashes: [digestOf(key)], accountRef: { name } })
     await this.#answered(key, 'free', 200)
     this.#accounts = number
@@ -173,14 +178,19 @@ class ChaosWorld implements World {
   }
 
   async charged(): Promise<number> {
-    let sum = 0
-    let after: string | undefined
-    for (;;) {
-      const entries = await this.store.ledger.entries(this.account().id, after, 1_000)
-      for (const { kind, delta } of entries) if (kind !== 'credit') sum -= delta
-      after = entries.at(-1)?.id
-      if (entries.length < 1_000) return sum
-    }
+    const balance = await this.store.ledger.balance(this.account().id)
+    if (balance === undefined) throw new Error('the account is not open')
+    return balance.credited - balance.posted
+  }
+
+  async checkpointed(): Promise<Set<string>> {
+    const { kube, namespace } = this.fleet
+    const selector = 'labelSelector=sluice.dev%2Fcheckpoint%3Dledger'
+    const found = await kube.request('GET', `/api/v1/namespaces/${namespace}/secrets?${selector}`)
+    const texts = secrets
+      .parse(found)
+      .items.map(({ data }) => gunzipSync(Buffer.from(data.accounts, 'base64')))
+    return new Set(texts.flatMap((text) => Object.keys(JSON.parse(text.toString()) as object)))
   }
 
   async expectCharged(before: number, served: number, broken = 0): Promise<void> {
@@ -193,11 +203,6 @@ class ChaosWorld implements World {
     expect(served).toBeGreaterThan(0)
     expect(charged).toBeGreaterThanOrEqual(served)
     expect(charged).toBeLessThanOrEqual(served + broken)
-  }
-
-  loseAccount(): void {
-    // The traffic has one metered request at a time through each proxy.
-    this.#lost += 1
   }
 
   async expectHealthy(withinMs = 30_000): Promise<void> {
@@ -215,7 +220,7 @@ class ChaosWorld implements World {
     await this.#answered(disabled.key, disabled.model, 401, withinMs)
     const queues = async () => {
       const sizes = await Promise.all(this.fleet.proxies.map((proxy) => metric(proxy, 'sluice_settle_queue')))
-      return sizes.every((size) => size !== undefined && size <= this.#lost)
+      return sizes.every((size) => size === 0)
     }
     await until(queues, 'all settles to be posted', withinMs)
   }

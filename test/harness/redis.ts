@@ -1,7 +1,7 @@
 /** Real Redis servers for tests: a single one or a Cluster of three, optionally with a clock that the test controls. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -25,6 +25,10 @@ export interface RunningRedis {
   kill(): Promise<void>
   /** Restarts it on its port; kills it first if it is running. */
   restart(): Promise<void>
+  /** Keeps a copy of its files; it must write them (--appendonly yes). */
+  copyFiles(): void
+  /** Restarts it with the files of the last copy. */
+  restartFromCopy(): Promise<void>
   /** Kills it and removes its files. */
   stop(): Promise<void>
 }
@@ -69,6 +73,10 @@ export async function startRedis({ args = [], clock }: RedisOptions = {}): Promi
     running.child.kill('SIGKILL')
     await running.exited
   }
+  const copy = `${dir}-copy`
+  const removeFiles = () => {
+    for (const path of [dir, copy]) rmSync(path, { recursive: true, force: true })
+  }
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
@@ -81,34 +89,55 @@ export async function startRedis({ args = [], clock }: RedisOptions = {}): Promi
       await end()
       running = await start()
     },
+    copyFiles() {
+      rmSync(copy, { recursive: true, force: true })
+      cpSync(dir, copy, { recursive: true })
+    },
+    async restartFromCopy() {
+      await end()
+      rmSync(dir, { recursive: true, force: true })
+      cpSync(copy, dir, { recursive: true })
+      running = await start()
+    },
     async stop() {
       admin.disconnect()
       await end()
-      rmSync(dir, { recursive: true, force: true })
+      removeFiles()
     },
   }
 }
 
 export interface RunningCluster {
-  /** All nodes, separated by commas. */
+  /** All primaries, separated by commas. */
   url: string
+  /** The primaries at the start. */
   nodes: RunningRedis[]
+  /** A replica of each, if there are any. */
+  replicas: RunningRedis[]
   /** Empties all nodes. */
   flush(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Three primaries without replicas that share the slots. Resolves when all of them report a complete Cluster. */
-export async function startRedisCluster({ args = [], clock }: RedisOptions = {}): Promise<RunningCluster> {
+interface ClusterOptions extends RedisOptions {
+  /** Each primary has a replica, which takes over when its primary is away. */
+  withReplicas?: boolean
+}
+
+/** Three primaries that share the slots. Resolves when all of them report a complete Cluster. */
+export async function startRedisCluster(options: ClusterOptions = {}): Promise<RunningCluster> {
+  const { args = [], clock, withReplicas = false } = options
+  const count = withReplicas ? 6 : 3
   // The default, the port + 10,000, may be beyond the largest port.
-  const buses = await Promise.all([freePort(), freePort(), freePort()])
+  const buses = await Promise.all(Array.from({ length: count }, freePort))
   const modes = buses.map((bus) => ['--cluster-enabled', 'yes', '--cluster-port', `${bus}`])
   const timeout = ['--cluster-node-timeout', '2000']
-  const nodes = await Promise.all(
+  const all = await Promise.all(
     modes.map((mode) => startRedis({ args: [...mode, ...timeout, ...args], clock })),
   )
+  const [nodes, replicas] = [all.slice(0, 3), all.slice(3)]
   const stop = async () => {
-    await Promise.all(nodes.map((node) => node.stop()))
+    await Promise.all(all.map((node) => node.stop()))
   }
   try {
     const [first] = nodes
@@ -116,18 +145,28 @@ export async function startRedisCluster({ args = [], clock }: RedisOptions = {})
       const bound = (n: number) => Math.floor((n * SLOTS) / nodes.length)
       await node.command('CLUSTER', 'ADDSLOTSRANGE', bound(i), bound(i + 1) - 1)
       await node.command('CLUSTER', 'SET-CONFIG-EPOCH', i + 1)
-      if (first !== undefined && node !== first)
-        await node.command('CLUSTER', 'MEET', '127.0.0.1', first.port, buses[0] ?? 0)
     }
+    for (const node of all.slice(1))
+      await node.command('CLUSTER', 'MEET', '127.0.0.1', first?.port ?? 0, buses[0] ?? 0)
     const isWhole = async () => {
       // Nodes join by their clocks.
       clock?.advance(100)
-      const infos = await Promise.all(nodes.map((node) => node.command('CLUSTER', 'INFO')))
-      return infos.every((info) =>
-        /cluster_state:ok[\s\S]*cluster_slots_ok:16384[\s\S]*cluster_known_nodes:3/.test(String(info)),
+      const infos = await Promise.all(all.map(async (node) => String(await node.command('CLUSTER', 'INFO'))))
+      return infos.every(
+        (info) =>
+          info.includes('cluster_state:ok') &&
+          info.includes('cluster_slots_ok:16384') &&
+          info.includes(`cluster_known_nodes:${count}`),
       )
     }
     await until(isWhole, 'the Cluster to be whole', START_MS)
+    for (const [i, replica] of replicas.entries())
+      await replica.command('CLUSTER', 'REPLICATE', String(await nodes[i]?.command('CLUSTER', 'MYID')))
+    const follows = async () => {
+      const infos = await Promise.all(replicas.map((one) => one.command('INFO', 'replication')))
+      return infos.every((info) => String(info).includes('master_link_status:up'))
+    }
+    await until(follows, 'the replicas to follow', START_MS)
   } catch (error) {
     await stop()
     throw error
@@ -135,6 +174,7 @@ export async function startRedisCluster({ args = [], clock }: RedisOptions = {})
   return {
     url: nodes.map(({ url }) => url).join(','),
     nodes,
+    replicas,
     async flush() {
       await Promise.all(nodes.map((node) => node.command('FLUSHALL')))
     },

@@ -102,6 +102,8 @@ export const CONTROLLER: Mutant[] = [
   ...faults(
     'controller/publish/credits.ts',
     'controller/publish/credits.test.ts',
+    // A restored balance counts requests that the journal never had.
+    ["if (lastEntry !== undefined && (await journal?.ship(id, lastEntry)) === 'missing') return", ''],
     // A wiped ledger gets every account's credits again: spent money is given away.
     ['mayCreate && (!account.used || this.#isProven(id, account))', 'mayCreate'],
     // Accounts are opened in a Redis that evicts them.
@@ -310,6 +312,17 @@ export const CONTROLLER: Mutant[] = [
   ]),
 
   // The same for a Credit that the ledger took before a process could record it.
+  ...faults('controller/books/restore.ts', 'controller/books/restore.test.ts', [
+    'create: true, closed: true',
+    'create: true',
+  ]),
+  ...faults(
+    'controller/books/journal.ts',
+    'controller/books/journal.test.ts',
+    // Lines are written twice.
+    ['await before?.catch(() => {})', ''],
+    ['found ||= page.some(({ id }) => id === upTo)', 'found = true'],
+  ),
   ...faults('controller/publish/credits.ts', 'controller/publish/credits.test.ts', [
     "{ outcome: 'already', appliedAt: now() }",
     "{ outcome: 'already' }",

@@ -241,6 +241,14 @@ export const PROXY: Mutant[] = [
     ['posted.at > MAX_REPLAY_AGE_MS', 'posted.at > REPLAY_MS'],
   ),
   ...faults(
+    'proxy/ledger/holds.ts',
+    'proxy/ledger/holds.test.ts',
+    // A refused request is charged when its hold expires.
+    ['if (unclear > 0) void this.#void(command)', ''],
+    // Refusals of an outage fill the queue of settles.
+    ['|| error.unsent) unclear -= 1', ') unclear -= 1'],
+  ),
+  ...faults(
     'proxy/open/store-side.ts',
     'test/integration/proxy/outages.test.ts',
     // An emptied store does not get back what it had charged.

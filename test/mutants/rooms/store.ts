@@ -131,6 +131,12 @@ export const STORE: Mutant[] = [
   // A settle that is repeated while its tombstone is gone is charged twice if the clock was set back.
   ...faults('store/lua/ledger/settle.lua', REDIS_LEDGER, ['> KEEP_MS - set_back', '> KEEP_MS']),
 
+  // Whoever repeats a settle does not learn what was posted, and a restore charges it again.
+  ...faults('store/lua/ledger/settle.lua', REDIS_LEDGER, ["return { 'DUP', entry }", "return { 'DUP' }"]),
+
+  // Requests are refused as unpaid, or served for nothing, while a balance is restored.
+  ...faults('store/lua/ledger/reserve.lua', REDIS_LEDGER, [" or field('cl') == '1' then", ' then']),
+
   // A server without memory charges nothing for admitted requests.
   ...faults('store/lua/ledger/settle.lua', REDIS_LEDGER, ['#!lua flags=allow-oom', '#!lua']),
 
