@@ -25,6 +25,15 @@ export const PIPELINE: Mutant[] = [
   ),
 
   ...faults(
+    'proxy/pipeline/serve.ts',
+    'test/e2e/empty-accounts.test.ts',
+    // An account without money counts tokens at an upstream.
+    ['if (call.endpoint.unbilled || call.generate === false) await', 'if (call.generate === false) await'],
+    // An account without money prepares turns on a WebSocket.
+    ['if (call.endpoint.unbilled || call.generate === false) await', 'if (call.endpoint.unbilled) await'],
+  ),
+
+  ...faults(
     'proxy/pipeline/attempt/upstream-stream.ts',
     'proxy/pipeline/attempt/upstream-stream.test.ts',
     // A comment of a queueing upstream rules out another attempt.
