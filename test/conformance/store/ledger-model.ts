@@ -33,6 +33,7 @@ export type Call =
   | { type: 'renew'; account: string; renewals: Renewal[] }
   | { type: 'settle'; command: Settle }
   | { type: 'reap'; account: string; max: number }
+  | { type: 'trim'; account: string; upTo: string | undefined; keepMs: number }
 
 export type Reply =
   | OpenReply
@@ -42,8 +43,9 @@ export type Reply =
   | RenewReply[]
   | SettleReply
   | Reaped[]
+  | undefined
 
-export function perform(ledger: Ledger, call: Call): Promise<Reply> {
+export async function perform(ledger: Ledger, call: Call): Promise<Reply> {
   switch (call.type) {
     case 'open':
       return ledger.open(call.command)
@@ -59,6 +61,9 @@ export function perform(ledger: Ledger, call: Call): Promise<Reply> {
       return ledger.settle(call.command)
     case 'reap':
       return ledger.reap(call.account, call.max)
+    case 'trim':
+      await ledger.trim(call.account, call.upTo, call.keepMs)
+      return undefined
   }
 }
 
@@ -66,6 +71,7 @@ export function perform(ledger: Ledger, call: Call): Promise<Reply> {
 export function namesOf(call: Call, reply: Reply): string[] {
   if (call.type === 'renew') return (reply as RenewReply[]).map((one) => `renew ${one}`)
   if (call.type === 'reap') return [`reap ${(reply as Reaped[]).length === 0 ? 'nothing' : 'some'}`]
+  if (call.type === 'trim') return ['trim']
   return [`${call.type} ${typeof reply === 'string' ? reply : (reply as { reply: string }).reply}`]
 }
 
@@ -88,15 +94,29 @@ interface ModelHold {
 
 type Entry = Pick<LedgerEntry, 'kind' | 'ref' | 'sub' | 'delta'> & { credited?: number }
 
+/** Milliseconds and number of an entry's id. */
+type EntryId = readonly [ms: number, n: number]
+
+const compareIds = ([aMs, aN]: EntryId, [bMs, bN]: EntryId) => aMs - bMs || aN - bN
+const idOf = (text: string) => text.split('-').map(Number) as unknown as EntryId
+const textOf = (id: EntryId | undefined) => id?.join('-')
+const laterOf = (known: EntryId | undefined, id: EntryId) =>
+  known !== undefined && compareIds(known, id) > 0 ? known : id
+
 const byEnd = (a: ModelHold, b: ModelHold) => a.leaseEnd - b.leaseEnd || (a.id < b.id ? -1 : 1)
 
 export class ModelAccount {
   readonly id: string
   readonly credits: Topup[] = []
   readonly corrections = new Set<string>()
+  /** All that were ever appended, also those that are removed by now. */
   readonly entries: Entry[] = []
   readonly holds: ModelHold[] = []
   epoch = 0
+  #ids: EntryId[] = []
+  #removed = 0
+  #journaled: EntryId | undefined
+  #trimmedTo: EntryId | undefined
   /** Spending without a hold, for the account ('') and its sub-accounts: how far below zero they may be. */
   readonly uncovered = new Map<string, number>()
 
@@ -134,7 +154,7 @@ export class ModelAccount {
     return 'OK'
   }
 
-  topup(command: Topup): TopupReply['reply'] {
+  topup(command: Topup, now: number): TopupReply['reply'] {
     const { id, sub = '', amount, epoch } = command
     if (epoch < this.epoch) return 'FENCED'
     const known = this.credits.find((credit) => credit.id === id)
@@ -142,12 +162,12 @@ export class ModelAccount {
     if (!this.#fits(command.sub, amount, amount)) return 'LIMIT'
     this.epoch = epoch
     this.credits.push(command)
-    this.entries.push({ kind: 'credit', ref: id, sub, delta: amount, credited: amount })
+    this.#append({ kind: 'credit', ref: id, sub, delta: amount, credited: amount }, now)
     if (amount < 0) this.#uncover(sub, -amount)
     return 'OK'
   }
 
-  adjust({ id, epoch, changes, ifEntries }: Adjust): AdjustReply {
+  adjust({ id, epoch, changes, ifEntries }: Adjust, now: number): AdjustReply {
     if (epoch < this.epoch) return 'FENCED'
     if (this.corrections.has(id)) return 'DUP'
     if (ifEntries !== undefined && ifEntries !== this.entries.length) return 'CHANGED'
@@ -157,7 +177,7 @@ export class ModelAccount {
     this.corrections.add(id)
     for (const { sub = '', credited, spent } of changes) {
       const delta = credited - spent
-      this.entries.push({ kind: 'adjust', ref: id, sub, delta, credited })
+      this.#append({ kind: 'adjust', ref: id, sub, delta, credited }, now)
       if (delta < 0) this.#uncover(sub, -delta)
     }
     return 'OK'
@@ -218,9 +238,10 @@ export class ModelAccount {
     const { id, sub, actual, reservedAt } = command
     const hold = this.#known(id, now, Number.POSITIVE_INFINITY)
     if (hold === undefined) {
-      // A settle that is too old to be remembered is looked for in the entries, which are all kept here.
       if (now - reservedAt > KEEP) {
-        const own = this.entries.filter((entry) => entry.ref === id && this.#isSince(entry, reservedAt))
+        // Too old to be remembered: the entries decide, if all since then are still there.
+        if (this.#trimmedTo !== undefined && compareIds(this.#trimmedTo, [reservedAt, 0]) > 0) return 'STALE'
+        const own = this.kept().filter(({ ref, at: [ms] }) => ref === id && ms >= reservedAt)
         if (own.length > 0) return sum(own.map((entry) => -entry.delta)) === actual ? 'DUP' : 'CONFLICT'
       }
       this.#post('lost', { id, sub, amount: actual, covered: 0 }, now)
@@ -244,11 +265,40 @@ export class ModelAccount {
     return reaped
   }
 
-  /** When each entry was appended. */
-  readonly #times = new Map<Entry, number>()
+  /** Entries are removed in order: those before the mark and the age, whichever is earlier. */
+  trim(upTo: string | undefined, keepMs: number, now: number): undefined {
+    const mark = upTo === undefined ? undefined : idOf(upTo)
+    if (mark !== undefined) this.#journaled = laterOf(this.#journaled, mark)
+    const oldest: EntryId = [Math.max(0, now - keepMs), 0]
+    const before = mark !== undefined && compareIds(mark, oldest) < 0 ? mark : oldest
+    const removed = this.#ids.filter((id) => compareIds(id, before) < 0).length
+    if (removed > this.#removed) this.#trimmedTo = laterOf(this.#trimmedTo, before)
+    this.#removed = Math.max(this.#removed, removed)
+  }
 
-  #isSince(entry: Entry, since: number): boolean {
-    return (this.#times.get(entry) ?? 0) >= since
+  /** The entries that are not removed. */
+  kept(): (Entry & { at: EntryId })[] {
+    return this.entries.map((entry, i) => ({ ...entry, at: this.#ids[i] as EntryId })).slice(this.#removed)
+  }
+
+  /** What a balance says of the entries. */
+  marks() {
+    return {
+      lastEntry: textOf(this.#ids.at(-1)),
+      journaled: textOf(this.#journaled),
+      trimmedTo: textOf(this.#trimmedTo),
+    }
+  }
+
+  /** The ids of the entries that are not removed. */
+  entryIds(): string[] {
+    return this.#ids.slice(this.#removed).map((id) => id.join('-'))
+  }
+
+  #append(entry: Entry, now: number): void {
+    const [ms, n] = this.#ids.at(-1) ?? [0, 0]
+    this.#ids.push(now > ms ? [now, 0] : [ms, n + 1])
+    this.entries.push(entry)
   }
 
   #hold(terms: Omit<ModelHold, 'state' | 'actual' | 'leaseEnd' | 'endedAt'>, leaseEnd: number): void {
@@ -285,9 +335,7 @@ export class ModelAccount {
   ): void {
     // A refund to a balance that is already at its maximum.
     const room = Number.MAX_SAFE_INTEGER - Math.max(this.posted(), sub === undefined ? 0 : this.posted(sub))
-    const entry = { kind, ref: id, sub: sub ?? '', delta: Math.min(0 - amount, room) }
-    this.entries.push(entry)
-    this.#times.set(entry, now)
+    this.#append({ kind, ref: id, sub: sub ?? '', delta: Math.min(0 - amount, room) }, now)
     this.#spend(sub, Math.max(0, amount - covered))
   }
 
@@ -351,9 +399,9 @@ export class LedgerModel {
       case 'open':
         return account?.open(call.command) ?? 'NOACCT'
       case 'topup':
-        return account?.topup(call.command) ?? 'NOACCT'
+        return account?.topup(call.command, now) ?? 'NOACCT'
       case 'adjust':
-        return account?.adjust(call.command) ?? 'NOACCT'
+        return account?.adjust(call.command, now) ?? 'NOACCT'
       case 'reserve':
         return account?.reserve(call.command, now) ?? { reply: 'NOACCT' }
       case 'renew':
@@ -362,6 +410,8 @@ export class LedgerModel {
         return account?.settle(call.command, now) ?? 'NOACCT'
       case 'reap':
         return account?.reap(call.max, now) ?? []
+      case 'trim':
+        return account?.trim(call.upTo, call.keepMs, now)
     }
   }
 }

@@ -32,6 +32,8 @@ export interface Past {
   granted: readonly Granted[]
   /** The store's clock. */
   now: number
+  /** The ids of an account's entries that were not removed, oldest first. */
+  entryIds(account: string): readonly string[]
 }
 
 /** Turns a step into calls once its past is known; none if there is nothing to refer to. */
@@ -157,6 +159,19 @@ const settleBlindly: fc.Arbitrary<Step> = fc
     { type: 'settle', command: { ...given, reservedAt: past.now - age, note: NOTE } },
   ])
 
+/** Without a journal, up to an entry that has left the store, or up to one of another account's. */
+const trim: fc.Arbitrary<Step> = fc
+  .record({
+    account,
+    of: fc.constantFrom(...ACCOUNTS),
+    back: fc.option(back, { nil: undefined }),
+    keepMs: fc.constantFrom(0, 1_000, LEASE_MS, KEEP_MS, EXPIRED_KEEP_MS),
+  })
+  .map(({ account, of, back, keepMs }) => ({ entryIds }) => {
+    const upTo = back === undefined ? undefined : entryIds(of).at(-1 - back)
+    return [{ type: 'trim', account, upTo, keepMs }]
+  })
+
 const repeat: fc.Arbitrary<Step> = back.map((back) => (past) => {
   const call = past.calls.at(-1 - back)
   return call === undefined ? [] : [call]
@@ -188,6 +203,7 @@ const step = fc.oneof(
   { weight: 3, arbitrary: repeat },
   { weight: 2, arbitrary: contradict },
   { weight: 1, arbitrary: reap },
+  { weight: 1, arbitrary: trim },
 )
 
 const work = fc.record({
