@@ -80,6 +80,7 @@ test-all: test ## Run test, thousands of cases for each property, chaos, 10,000 
 	@OPENAPI_EXAMPLES=100 vitest run test/e2e/openapi.test.ts
 	@CHAOS_ROUNDS=2 vitest run test/chaos
 	@BURST_ROUNDS=20 vitest run test/integration/proxy/burst.test.ts
+	@DISCONNECT_OFFSETS=500 vitest run --testTimeout=300000 test/e2e/disconnects.test.ts
 	@SCALE_KEYS=10000 vitest run test/scale
 	@$(MAKE) --no-print-directory agents
 	@node test/mutants/run.ts --tests-pass

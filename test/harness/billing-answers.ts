@@ -17,6 +17,8 @@ interface Plan {
   /** Tokens of text, or of the arguments of a tool call. */
   words: number
   tool?: true
+  /** Tokens in an event; 1 if absent. */
+  perEvent?: number
   /** The stream ends with an error after half of the words. */
   fails?: true
   /** Makes tokens one by one, as a model does, so that a client can leave between them. */
@@ -28,7 +30,7 @@ export const SCRIPTS = {
   plain: { reasoning: 0, words: 60, paced: true },
   reasoning: { reasoning: 400, words: 40, paced: true },
   tool: { reasoning: 0, words: 60, tool: true, paced: true },
-  long: { reasoning: 0, words: 600, paced: true },
+  long: { reasoning: 0, words: 600, perEvent: 3, paced: true },
   failing: { reasoning: 0, words: 80, fails: true, paced: true },
 } as const satisfies Record<string, Plan>
 export type Script = keyof typeof SCRIPTS
@@ -44,8 +46,25 @@ export interface Asked {
 
 /** A token of four bytes. */
 const WORD = 'abc '
-const textOf = ({ words }: Plan) => WORD.repeat(words)
-/** The arguments of a tool call; quotes and braces belong to the first and the last token. */
+/** Tokens as models have them: one to eight bytes, 4.3 in the mean. */
+const UNEVEN = [
+  'the ',
+  'weather',
+  ' is',
+  ' un',
+  'predict',
+  'able',
+  ', ',
+  'however ',
+  '4',
+  '2 ',
+  'degrees ',
+  'so ',
+]
+const tokensOf = ({ words, paced }: Plan) =>
+  Array.from({ length: words }, (_, i) => (paced ? (UNEVEN[i % UNEVEN.length] ?? '') : WORD))
+const textOf = (plan: Plan) => tokensOf(plan).join('')
+/** The arguments of a tool call. */
 const argumentsOf = (plan: Plan) => JSON.stringify({ text: textOf(plan) })
 const CALL = { id: 'call_1', name: 'write' }
 const FAILURE = { message: 'The model failed.', type: 'server_error', code: 'server_error' }
@@ -66,8 +85,9 @@ function event(res: ServerResponse, data: object, type?: string): void {
 
 /** Thinks, then writes `word` for each word; stops at the stage that the test chose. Rejects with Failed if the script fails. */
 async function make({ reach, work, script, stream }: Asked, write: (word: string) => void): Promise<void> {
-  const { reasoning, words, tool, fails, paced } = script
-  const all = tool ? argumentsOf(script) : textOf(script)
+  const { reasoning, words, tool, fails, paced, perEvent = 1 } = script
+  const tokens = tokensOf(script)
+  const [before, after] = tool ? ['{"text":"', '"}'] : ['', '']
   const pause = async () => {
     if (!paced || !stream) return
     await new Promise((resolve) => setTimeout(resolve, 1))
@@ -82,9 +102,11 @@ async function make({ reach, work, script, stream }: Asked, write: (word: string
     if (i === words / 2) await reach('text')
     if (fails && i === words / 2) throw new Failed()
     work.output++
-    write(all.slice(i * WORD.length, i === words - 1 ? undefined : (i + 1) * WORD.length))
-    // A long answer comes faster, as from a fast model.
-    if (i % Math.ceil(words / 100) === 0) await pause()
+    if ((i + 1) % perEvent > 0) continue
+    const first = Math.max(0, i + 1 - perEvent)
+    const said = tokens.slice(first, i + 1).join('')
+    write(`${first === 0 ? before : ''}${said}${i === words - 1 ? after : ''}`)
+    await pause()
   }
   await reach()
 }

@@ -227,6 +227,12 @@ export const PIPELINE: Mutant[] = [
   ),
   ...faults(
     'proxy/ledger/learned.ts',
+    'test/e2e/disconnects.test.ts',
+    // Hidden reasoning is free for a client that leaves.
+    ['Math.ceil(hidden + outputEstimate(delivered) * ratio)', 'Math.ceil(outputEstimate(delivered) * ratio)'],
+  ),
+  ...faults(
+    'proxy/ledger/learned.ts',
     'proxy/ledger/learned.test.ts',
     // Hidden reasoning that an upstream does not report is free.
     ['Math.max(reported, output - MOST_RATIO * estimated)', 'reported'],

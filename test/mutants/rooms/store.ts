@@ -67,6 +67,33 @@ export const STORE: Mutant[] = [
   ),
 
   ...faults(
+    'store/embedded/ledger.ts',
+    'test/conformance/store/embedded-ledger.test.ts',
+    // A settle whose entry was removed is charged twice.
+    [
+      'if (state.log.trim(before) > 0) state.trimmedTo = later(state.trimmedTo, before)',
+      'state.log.trim(before)',
+    ],
+    // The mark of the journal falls, so that entries leave the store twice.
+    ['state.journaled = later(state.journaled, upTo)', 'state.journaled = upTo'],
+    // Entries that have not left the store are removed.
+    [
+      'compareEntries(upTo, oldest) < 0 ? upTo : oldest',
+      'compareEntries(upTo, oldest) < 0 ? oldest : oldest',
+    ],
+  ),
+  ...faults('store/lua/ledger/trim.lua', REDIS_LEDGER, [
+    // The mark of the journal falls, so that entries leave the store twice.
+    'if not field(name) or earlier(field(name), id) then set(name, id) end',
+    'set(name, id)',
+  ]),
+  ...faults('store/lua/ledger/holds.lua', 'test/integration/proxy/burst.test.ts', [
+    // Requests at three proxies spend the same money.
+    "posted - number('h') + overdraft < amount",
+    'posted + overdraft < amount',
+  ]),
+
+  ...faults(
     'store/ledger/old-settle.ts',
     CONFORMANCE,
     // A settle that is repeated after half an hour is charged twice.
