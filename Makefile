@@ -75,10 +75,11 @@ test: test-packages install test-binaries $(VENV) ## Run the static checks and a
 	@node tools/matrix.ts --check $(if $(RECORDINGS),,--partial) --report $(REPORTS)/matrix.json || true
 	@node tools/test-summary.ts --output .run/summary.txt $(REPORTS)/check.json $(REPORTS)/vitest.json $(REPORTS)/matrix.json
 
-test-all: test ## Run test, thousands of cases for each property, chaos, 10,000 keys, agents, planted faults, the npm package
+test-all: test ## Run test, thousands of cases for each property, chaos, bursts, disconnects, 10,000 keys, agents, planted faults, the npm package
 	@FC_RUNS=5000 vitest run --testTimeout=300000 $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))
 	@OPENAPI_EXAMPLES=100 vitest run test/e2e/openapi.test.ts
 	@CHAOS_ROUNDS=2 vitest run test/chaos
+	@LEDGER_RUNS=10000 vitest run -t "any work" test/conformance/store/{embedded,redis}-ledger.test.ts test/conformance/store/redis-cluster.test.ts
 	@BURST_ROUNDS=20 vitest run test/integration/proxy/burst.test.ts
 	@DISCONNECT_OFFSETS=500 vitest run --testTimeout=300000 test/e2e/disconnects.test.ts
 	@SCALE_KEYS=10000 vitest run test/scale

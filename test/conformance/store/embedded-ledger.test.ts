@@ -1,10 +1,15 @@
 import { test } from 'vitest'
+import { ledgerRuns } from '../../harness/property-runs.ts'
 import { createEmbedded } from './embedded.ts'
 import { checkLedger } from './ledger-property.ts'
 
 // FC_RUNS raises this; with fewer runs some replies would be too rare.
-const numRuns = Math.max(300, Number(process.env.FC_RUNS ?? 0))
+const { numRuns, timeLimitMs } = ledgerRuns(Math.max(300, Number(process.env.FC_RUNS ?? 0)))
 
-test('the embedded ledger answers any work like the model, and its sums add up', async () => {
-  await checkLedger(createEmbedded, numRuns)
-}, 600_000)
+test(
+  'the embedded ledger answers any work like the model, and its sums add up',
+  async () => {
+    await checkLedger(createEmbedded, numRuns)
+  },
+  timeLimitMs,
+)

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, test } from 'vitest'
-import { remoteRuns } from '../../harness/property-runs.ts'
+import { ledgerRuns, remoteRuns } from '../../harness/property-runs.ts'
 import { checkLedger } from './ledger-property.ts'
 import { clusterUnderTest, type RedisUnderTest } from './redis.ts'
 import { storeConformance } from './suite.ts'
 
 // FC_RUNS raises this.
-const numRuns = remoteRuns(60)
+const { numRuns, timeLimitMs } = ledgerRuns(remoteRuns(60))
 
 let redis: RedisUnderTest
 beforeAll(async () => {
@@ -15,6 +15,10 @@ afterAll(() => redis.stop())
 
 storeConformance('store in a Redis Cluster', () => redis.create())
 
-test('the ledger answers any work as the model does, and its sums add up', async () => {
-  await checkLedger(() => redis.create(), numRuns)
-}, 300_000)
+test(
+  'the ledger answers any work as the model does, and its sums add up',
+  async () => {
+    await checkLedger(() => redis.create(), numRuns)
+  },
+  timeLimitMs,
+)

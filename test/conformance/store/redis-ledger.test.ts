@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../../store/contract.ts'
 import { KEEP_MS } from '../../../store/ledger/tombstones.ts'
 import { EXPIRED_KEEP_MS } from '../../../store/ledger/transition.ts'
 import { until } from '../../harness/gateway.ts'
-import { remoteRuns } from '../../harness/property-runs.ts'
+import { ledgerRuns, remoteRuns } from '../../harness/property-runs.ts'
 import {
   ACCOUNT,
   EPOCH,
@@ -28,7 +28,7 @@ import { type RedisLedgers, startRedisLedgers } from './redis-ledger.ts'
 import type { StoreUnderTest } from './suite.ts'
 
 // FC_RUNS raises this.
-const numRuns = remoteRuns(60)
+const { numRuns, timeLimitMs } = ledgerRuns(remoteRuns(60))
 
 let redis: RedisLedgers
 let current: StoreUnderTest
@@ -50,9 +50,13 @@ const command = (name: string, ...args: (string | number)[]) => redis.server.com
 describe('ledger', () => ledgerCases(() => current))
 describe('holds', () => holdCases(() => current))
 
-test('answers any work as the model does, and its sums add up', async () => {
-  await checkLedger(redis.create, numRuns)
-}, 300_000)
+test(
+  'answers any work as the model does, and its sums add up',
+  async () => {
+    await checkLedger(redis.create, numRuns)
+  },
+  timeLimitMs,
+)
 
 test('texts of any bytes are read back unchanged, even next to the separators of stored records', async () => {
   const texts = ['a|b|c', 'line\nfeed', '\u0000', '"quoted"', '%.0f', 'c:p', 'ü€😀', '-inf', '(5', '']
