@@ -16,7 +16,7 @@ TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 1500)
 # Installed tools first, among them Node 24. Debian keeps nginx in sbin, which is not on every user's PATH.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin
 
-.PHONY: help install install-run run up down test test-packages test-binaries test-all agents check generate testdata bench-quick bench-check bench-ledger bench-propagation
+.PHONY: help install install-run run up down test test-packages test-binaries test-all soak agents check generate testdata bench-quick bench-check bench-ledger bench-propagation
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 20
@@ -75,21 +75,29 @@ test: test-packages install test-binaries $(VENV) ## Run the static checks and a
 	@node tools/matrix.ts --check $(if $(RECORDINGS),,--partial) --report $(REPORTS)/matrix.json || true
 	@node tools/test-summary.ts --output .run/summary.txt $(REPORTS)/check.json $(REPORTS)/vitest.json $(REPORTS)/matrix.json
 
-test-all: test ## Run test, thousands of cases for each property, chaos, bursts, disconnects, 10,000 keys, agents, planted faults, the npm package
+test-all: test ## Run test, thousands of cases for each property, and all that takes long
 	@FC_RUNS=5000 vitest run --testTimeout=300000 $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))
 	@OPENAPI_EXAMPLES=100 vitest run test/e2e/openapi.test.ts
 	@CHAOS_ROUNDS=2 vitest run test/chaos
-	@LEDGER_RUNS=10000 vitest run -t "any work" test/conformance/store/{embedded,redis}-ledger.test.ts test/conformance/store/redis-cluster.test.ts
+	@LEDGER_RUNS=1000 vitest run $(LEDGER_MODEL)
 	@BURST_ROUNDS=20 vitest run test/integration/proxy/burst.test.ts
 	@DISCONNECT_OFFSETS=500 vitest run --testTimeout=300000 test/e2e/disconnects.test.ts
+	@SOAK_MINUTES=5 vitest run test/soak
 	@SCALE_KEYS=10000 vitest run test/scale
 	@$(MAKE) --no-print-directory agents
 	@node test/mutants/run.ts --tests-pass
 	@node tools/pack-check.ts
 
+soak: install test-binaries ## Test the money: an hour of load and faults (MINUTES=60), then 10,000 runs of the ledger's model in each store
+	@SOAK_MINUTES=$(or $(MINUTES),60) vitest run test/soak
+	@LEDGER_RUNS=10000 vitest run --testTimeout=3600000 $(LEDGER_MODEL)
+
 agents: install ## Test with Codex and Claude Code; installs them once, about 800 MB outside the checkout
 	@node test/e2e/agents/install.ts
 	@AGENTS=1 vitest run test/e2e/agents
+
+LEDGER_MODEL := -t "any work" test/conformance/store/embedded-ledger.test.ts \
+  test/conformance/store/redis-ledger.test.ts test/conformance/store/redis-cluster.test.ts
 
 ROOMS := $(wildcard kit contract store controller proxy cli tools test)
 

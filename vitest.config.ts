@@ -41,6 +41,7 @@ export default defineConfig({
             '**/node_modules/**',
             // Minutes of faults under traffic, with a machine to themselves: make test-all.
             ...(process.env.CHAOS_ROUNDS === undefined ? ['test/chaos/**'] : []),
+            ...(process.env.SOAK_MINUTES === undefined ? ['test/soak/**'] : []),
           ],
           globalSetup: ['./test/global/control-plane.ts'],
         },

@@ -29,6 +29,8 @@ export interface BillingUpstream {
   /** Base URL for a channel; messages channels expect it without the version. */
   origin: string
   bill(id: string): UpstreamBill | undefined
+  /** Whether an answer is over: made to its end, or broken off. */
+  isOver(id: string): boolean
   /** The answer to this prompt stops there until it is released. */
   stopAt(id: string, stage: Stage): void
   /** Resolves when the answer has stopped. */
@@ -36,7 +38,6 @@ export interface BillingUpstream {
   release(id: string): void
   /** The answer stops at once, wherever it is, until it is released. */
   halt(id: string): void
-  isOver(id: string): boolean
   /** Resolves when the answer is over: made to its end, or broken off. */
   over(id: string): Promise<unknown>
   close(): Promise<void>
@@ -48,7 +49,10 @@ interface Work extends UpstreamBill {
   halt?: PromiseWithResolvers<void>
 }
 
-export async function startBillingUpstream(): Promise<BillingUpstream> {
+/** `inputOf`: tokens of a prompt, to tell the bills of many apart. */
+export async function startBillingUpstream(
+  inputOf = (_id: string) => INPUT_TOKENS,
+): Promise<BillingUpstream> {
   const works = new Map<string, Work>()
   const stops = new Map<string, { stage: Stage; gate: PromiseWithResolvers<void> }>()
   const server = createServer(async (req, res) => {
@@ -58,7 +62,7 @@ export async function startBillingUpstream(): Promise<BillingUpstream> {
     const id = /case:([\w-]+);/.exec(text)?.[1] ?? ''
     const script = /script:(\w+);/.exec(text)?.[1] as Script | undefined
     const body = JSON.parse(text) as { model: string; stream?: boolean }
-    const work: Work = { input: INPUT_TOKENS, output: 0, stopped: false, over: false }
+    const work: Work = { input: inputOf(id), output: 0, stopped: false, over: false }
     works.set(id, work)
     const closed = once(res, 'close').then(() => Promise.reject(new Error('closed')))
     closed.catch(() => {

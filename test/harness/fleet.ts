@@ -66,6 +66,8 @@ export interface Fleet {
   proxies: ProxyMember[]
   bases: string[]
   admins: string[]
+  /** Files with the output of the controllers, the journal among it. */
+  logs: string[]
   /** Waits for a controller that holds the Lease. */
   leader(): Promise<Member>
   /** Restarts these members. */
@@ -135,6 +137,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       proxies: proxyMembers,
       bases: proxyMembers.map(({ base }) => base),
       admins: [...controllerMembers, ...proxyMembers].map(({ admin }) => admin),
+      logs: controllerMembers.map(({ name }) => join(logs, `${name}.log`)),
       leader: () => until(() => leaderOf(controllerMembers), 'a controller to lead', LEADER_MS),
       startAll: async (members) => {
         await Promise.all(members.map((member) => member.restart()))
