@@ -103,7 +103,7 @@ describe('an empty store', () => {
     }
   })
 
-  test('nobody holds money until the account is opened again', async () => {
+  test('no request holds money until the account is opened again', async () => {
     const mark = await markAfter(HISTORY)
     const { ledger } = createEmbeddedStore()
     const replies: string[] = []

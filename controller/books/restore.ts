@@ -2,7 +2,7 @@
  * Gives an account back what a checkpoint counts and the store has lost. Everything that was done since the loss stays: new
  * credits and costs are added to the checkpoint's sums, and what the checkpoint has counted already is not counted again.
  * Can be repeated at any point: it corrects by the difference to the sums that should be there. The account takes no holds
- * until it is opened afterwards, so that nobody is refused, or served, for the sums in between.
+ * until it is opened afterwards, so that no request is refused, or served, for the sums in between.
  */
 import type { Nanos } from '../../contract/money.ts'
 import type { Adjust, Balance, Ledger, LedgerEntry } from '../../store/ledger/contract.ts'

@@ -226,7 +226,7 @@ describe('a store that fails while a hold is taken', () => {
   })
 
   test.each([false, true])(
-    'and whose reply never came is asked to void the hold, which costs nothing; carried out: %s',
+    'and whose reply never came voids the hold, which costs nothing; carried out: %s',
     async (carriedOut) => {
       const { on } = failing('reserve', { times: 2, carriedOut })
       const { holds } = holdsOf(on)
