@@ -64,6 +64,9 @@ export const resourcesAnswer = z.array(
       conditions: z.array(
         z.object({ type: z.string(), status: z.string(), reason: z.string(), message: z.string() }),
       ),
+      /** Of Accounts, in dollars. */
+      credited: z.string().optional(),
+      spent: z.string().optional(),
     }),
   }),
 )

@@ -36,6 +36,8 @@ export interface Written {
   spent: Nanos
   /** Ids of its entries. */
   entries: ReadonlySet<string>
+  /** Credits that were applied: "namespace/name" and amount. */
+  credits: Readonly<Record<string, Nanos>>
 }
 
 interface Account {
@@ -78,11 +80,19 @@ export class JournalLines {
           credited: credited + (opening?.credited ?? 0),
           spent: spent + (opening?.spent ?? 0),
           entries: new Set(entries.keys()),
+          credits: creditsOf([...entries.values()]),
         }
         return [id, written]
       }),
     )
   }
+}
+
+function creditsOf(entries: readonly Entry[]): Record<string, Nanos> {
+  const credits = entries.flatMap(({ type, ref, sub, delta }) =>
+    type === 'credit' && sub === undefined ? [[ref, delta] as const] : [],
+  )
+  return Object.fromEntries(credits)
 }
 
 /**

@@ -1,13 +1,12 @@
 /** `sluice ledger verify`: whether the journal and the ledger agree. */
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { formatDollars } from '../../contract/money.ts'
 import { type LedgerAccount, ledgerAnswer } from '../admin/answers.ts'
 import { findPorts } from '../admin/discover.ts'
 import { ofRole, survey, tried } from '../admin/survey.ts'
 import { type AdminOptions, CommandFailure, json, type OutputOptions, type Tool } from '../command.ts'
 import { plain } from '../table.ts'
-import { JournalLines, type Written } from './lines.ts'
+import { readFiles } from './files.ts'
+import type { Written } from './lines.ts'
 
 interface VerifyOptions extends OutputOptions, AdminOptions {
   /** Files. */
@@ -30,8 +29,7 @@ interface Amounts {
 }
 
 export const verify: Tool<VerifyOptions> = async (options, terminal) => {
-  const lines = new JournalLines()
-  for (const file of options.args) await readInto(lines, file)
+  const lines = await readFiles(options.args)
   const { ports, close } = await findPorts(options, terminal)
   let accounts: LedgerAccount[] | undefined
   try {
@@ -48,15 +46,6 @@ export const verify: Tool<VerifyOptions> = async (options, terminal) => {
   if (options.output === 'json') terminal.print(json(report))
   else for (const text of describe(report)) terminal.print(text)
   return report.different.length === 0 ? 0 : 1
-}
-
-async function readInto(lines: JournalLines, file: string): Promise<void> {
-  const input = file === '-' ? process.stdin : createReadStream(file)
-  try {
-    for await (const text of createInterface({ input, crlfDelay: Infinity })) lines.add(text)
-  } catch (error) {
-    throw new CommandFailure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`)
-  }
 }
 
 export function compare(

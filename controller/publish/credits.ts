@@ -109,7 +109,12 @@ export class CreditApplier {
   async read(money: Money, ids: Iterable<string> = money.accounts.keys()): Promise<AppliedCredits> {
     this.#remember(money)
     const known = [...ids].filter((id) => money.accounts.has(id))
-    await new Attempt(this.#options.log).runAll(known, (id) => this.#open(id))
+    const closed = known.filter((id) => this.#accounts.get(id)?.state === 'lost')
+    const attempt = new Attempt(this.#options.log)
+    await attempt.runAll(known, (id) => this.#open(id))
+    const back = new Set(closed.filter((id) => this.#accounts.get(id)?.state === 'open'))
+    // What was restored by hand may lack Credits.
+    if (back.size > 0) await this.#topUpAll(attempt, money, (account) => back.has(account))
     return this.applied(money)
   }
 
@@ -117,13 +122,15 @@ export class CreditApplier {
   async reassert(money: Money, ids?: Iterable<string>): Promise<AppliedCredits> {
     const chosen = new Set(ids ?? money.accounts.keys())
     await this.read(money, chosen)
-    const open = money.credits.filter(
-      ({ account }) => chosen.has(account) && this.#accounts.get(account)?.state === 'open',
-    )
-    const attempt = new Attempt(this.#options.log)
-    await attempt.runAll(open, (plan) => this.#topUp(plan))
-    await attempt.runAll([...this.#raised], (id) => this.#readBalance(id))
+    const isOpen = (account: string) => chosen.has(account) && this.#accounts.get(account)?.state === 'open'
+    await this.#topUpAll(new Attempt(this.#options.log), money, isOpen)
     return this.applied(money)
+  }
+
+  async #topUpAll(attempt: Attempt, money: Money, chosen: (account: string) => boolean): Promise<void> {
+    const plans = money.credits.filter(({ account }) => chosen(account))
+    await attempt.runAll(plans, (plan) => this.#topUp(plan))
+    await attempt.runAll([...this.#raised], (id) => this.#readBalance(id))
   }
 
   /** The store was away, and may have lost entries: every account is checked again before it is used. */

@@ -4,9 +4,9 @@ import type { CreditResult, Judgement, ObjectStatus, Risk, RiskKind } from '../s
 import { healthy, type Illness } from './health.ts'
 import { type Verdict, verdictOn } from './verdict.ts'
 
-/** Without a checkpoint, only a backup of the store can restore a balance. */
+/** Without a checkpoint, only a backup of the store, the journal or a person can restore a balance. */
 const LOST =
-  'has lost the balance of this account, and no checkpoint has it; it stays closed until Redis or the checkpoint is restored from a backup; to continue without one, create an Account with another name and a new Credit, and refer to it in the ApiKeys'
+  'has lost the balance of this account, and no checkpoint has it; it stays closed until Redis or the checkpoint is restored from a backup, or its sums by hand: sluice ledger restore says how'
 
 const WITHHELD =
   'not opened, because Redis may evict its balance; it opens by itself once Redis has maxmemory-policy noeviction'
