@@ -1,5 +1,6 @@
 /** Parses values of arguments. Commander appends the sentence of an InvalidArgumentError to the option's name. */
 import { InvalidArgumentError, Option } from 'commander'
+import { parseDollars } from '../contract/money.ts'
 import { nearest } from '../controller/source/nearest.ts'
 
 type Parse<Value> = (given: string, before: Value | undefined) => Value
@@ -36,6 +37,24 @@ export function choice<Word extends string>(words: readonly Word[]): Parse<Word>
     const hint = close === undefined ? '' : ` Did you mean ${close}?`
     throw new InvalidArgumentError(`It must be one of ${words.join(', ')}.${hint}`)
   }
+}
+
+/** Dollars as decimal text, in nano-dollars. */
+export function dollars(given: string): number {
+  try {
+    return parseDollars(given)
+  } catch (error) {
+    throw new InvalidArgumentError(`It is ${(error as Error).message}.`)
+  }
+}
+
+const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `90s`, `15m`, `2h` or `7d`, in ms. */
+export function span(given: string): number {
+  const [, number, unit] = /^([1-9][0-9]{0,4})([smhd])$/.exec(given) ?? []
+  if (number === undefined) throw new InvalidArgumentError('It must be a time such as 90s, 15m, 2h or 7d.')
+  return Number(number) * UNITS[unit as keyof typeof UNITS]
 }
 
 /** `502`, or a class such as `5xx`. */

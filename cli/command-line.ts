@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError } from 'commander'
 import { DEFAULT_ENDPOINT, ENDPOINT_NAMES } from '../contract/endpoints.ts'
 import { present } from '../kit/present.ts'
-import { addresses, choice, count, status, text, texts, valued } from './arguments.ts'
+import { addresses, choice, count, dollars, span, status, text, texts, valued } from './arguments.ts'
 import { CommandFailure, type Terminal, type Tool, UsageError } from './command.ts'
 import { version } from './version.ts'
 
@@ -126,6 +126,9 @@ function settingsOf(folder: string | undefined, { port, adminPort, host }: DevOp
   })
 }
 
+const NEEDS_REDIS = `
+Reads SLUICE_REDIS_URL and SLUICE_SEALING_KEYS_FILE; in a cluster, run it in the pod of a controller.`
+
 function addTools(line: Command, terminal: Terminal, ended: (code: number) => void): void {
   const runs = <Options>(command: Command, load: () => Promise<Tool<Options>>) =>
     command.action(async () => {
@@ -226,7 +229,7 @@ forbidden change, such as one to a Credit.`),
 
   const ledger = line
     .command('ledger')
-    .summary('compare the journal of the ledger with the balances')
+    .summary('compare, list, correct and restore balances')
     .description('Works on the ledger, which keeps the balances.')
   runs(
     withAdmin(withOutput(ledger.command('verify')))
@@ -238,6 +241,48 @@ lines may come in any order, more than once, and between other lines.`),
       .argument('<file...>', 'files of the journal; - for standard input')
       .addHelpText('after', '\nExit code 1 if an account differs, or no controller answers.'),
     async () => (await import('./ledger/verify.ts')).verify,
+  )
+  runs(
+    withOutput(ledger.command('list'))
+      .summary('the entries of an account')
+      .description(
+        prose(`Lists the entries of an account that are still in Redis, oldest first: Credits, requests and corrections. Older
+ones are in the journal.`),
+      )
+      .argument('<account>', 'namespace/name of the Account')
+      .addOption(valued('--since <time>', 'how far back: 90s, 15m, 2h', span).default(3_600_000, '1h'))
+      .addHelpText('after', NEEDS_REDIS),
+    async () => (await import('./ledger/list.ts')).list,
+  )
+  runs(
+    withOutput(ledger.command('adjust'))
+      .summary('correct what an account was credited and has spent')
+      .description(
+        prose(`Writes a correction of a balance into the ledger, with a reason. Amounts are in dollars, and raise the sum; write a
+negative one as --spent=-1.50.`),
+      )
+      .argument('<account>', 'namespace/name of the Account')
+      .addOption(valued('--credited <amount>', 'raise what the account was credited by this', dollars))
+      .addOption(valued('--spent <amount>', 'raise what the account has spent by this', dollars))
+      .addOption(valued('--reason <text>', 'why, for the journal', text).makeOptionMandatory())
+      .addOption(valued('--id <id>', 'of an earlier attempt: nothing is corrected twice', text))
+      .option('--dry-run', 'change nothing, and show what would change')
+      .addHelpText('after', `\nExit code 1 if the ledger refuses the correction.${NEEDS_REDIS}`),
+    async () => (await import('./ledger/adjust.ts')).adjust,
+  )
+  runs(
+    withAdmin(ledger.command('restore'))
+      .summary('which accounts are closed because their balance was lost; open one')
+      .description(
+        prose(`Without an account: lists the accounts that are closed because Redis has lost their balance, why, and what to type.
+With one: gives it back its sums, and the leader opens it.`),
+      )
+      .argument('[account]', 'namespace/name of the Account')
+      .addOption(valued('--from <file>', 'file of its journal; may be repeated; - for standard input', texts))
+      .addOption(valued('--spent <amount>', 'what it has spent, in dollars', dollars))
+      .addOption(valued('--credited <amount>', 'with --spent: what deleted Credits had given it', dollars))
+      .addHelpText('after', `\nExit code 1 if accounts are closed, or one cannot be restored.${NEEDS_REDIS}`),
+    async () => (await import('./ledger/restore.ts')).restore,
   )
 
   runs(
