@@ -9,6 +9,7 @@ import {
   parseDollars,
   priceVersion,
   unpricedKinds,
+  withImagePrice,
 } from './money.ts'
 import { type Usage, zeroUsage } from './usage.ts'
 
@@ -299,5 +300,50 @@ describe('the version of a price', () => {
     { multipliers: { flex: 1 } },
   ])('changes with %o', (change) => {
     expect(priceVersion({ ...price, ...change })).not.toBe(priceVersion(price))
+  })
+})
+
+describe('the price of an image', () => {
+  const images = [
+    { size: '1024x1024', quality: 'high', amount: 200 },
+    { size: '1024x1024', amount: 100 },
+    { quality: 'low', amount: 300 },
+  ]
+  const of = (kind: { size?: string; quality?: string }, entries = images) =>
+    withImagePrice({ ...FREE, perImage: 50, images: entries }, kind).perImage
+
+  it.each([
+    [{ size: '1024x1024', quality: 'high' }, 200],
+    [{ size: '1024x1024', quality: 'low' }, 100],
+    [{ size: '1x1', quality: 'low' }, 300],
+    [{ size: '1x1', quality: 'high' }, 50],
+    [{ size: '1024x1024' }, 200],
+    [{ quality: 'high' }, 200],
+    [{}, 300],
+  ])('of %j', (kind, price) => {
+    expect(of(kind)).toBe(price)
+  })
+
+  it('is the only one of a route without sizes', () => {
+    expect(withImagePrice({ ...FREE, perImage: 50 }, { size: '1x1' }).perImage).toBe(50)
+  })
+
+  it('of a kind that is not known is never below that of any kind that it may be', () => {
+    const size = fc.constantFrom('1x1', '2x2', '3x3')
+    const quality = fc.constantFrom('low', 'high', 'other')
+    const entry = fc.record({ size, quality, amount: fc.nat(100) }, { requiredKeys: ['amount'] })
+    const unknown = fc.constantFrom<('size' | 'quality')[]>(['size'], ['quality'], ['size', 'quality'])
+    fc.assert(
+      fc.property(fc.array(entry, { maxLength: 6 }), size, quality, unknown, (entries, ...kind) => {
+        const [width, made, hidden] = kind
+        const known = { size: width, quality: made }
+        const partly = Object.fromEntries(
+          Object.entries(known).filter(([k]) => !hidden.includes(k as 'size')),
+        )
+        expect(of(partly, entries as typeof images)).toBeGreaterThanOrEqual(
+          of(known, entries as typeof images),
+        )
+      }),
+    )
   })
 })

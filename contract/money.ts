@@ -3,6 +3,7 @@
  * ledger hold integer nano-dollars. Costs are computed in BigInt and rounded up once per request.
  */
 import { hash } from 'node:crypto'
+import type { ImageKind } from './sizes.ts'
 import { withoutEnd } from './text.ts'
 import { HOSTED_TOOLS, type HostedTool, totalInput, type Usage, zeroUsage } from './usage.ts'
 
@@ -39,6 +40,8 @@ export interface TokenPrices {
 export interface Price extends TokenPrices {
   perRequest: Nanos
   perImage: Nanos
+  /** Instead of perImage, for images of a size, a quality or both; the first that matches counts. */
+  images?: ({ amount: Nanos } & { [K in keyof ImageKind]?: string | undefined })[] | undefined
   /** For each call of a hosted tool. */
   perCall?: { [K in HostedTool]?: Nanos | undefined } | undefined
   /** Prices of a request whose prompt has more than so many tokens; rising. */
@@ -88,6 +91,27 @@ export function cost(price: Price, usage: Usage, tier?: string): Nanos {
   const unit = TOKENS_PER_PRICE * MULTIPLIER_UNIT
   const nanos = (total + unit - 1n) / unit
   return nanos > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(nanos)
+}
+
+/**
+ * The price with `perImage` for images of this kind. Of a kind that is not known, the most expensive that it may be: a hold must
+ * cover it, and no image is free because the upstream does not say what it made.
+ */
+export function withImagePrice(price: Price, { size, quality }: ImageKind): Price {
+  const { images, perImage } = price
+  if (images === undefined) return price
+  let most = 0
+  for (const entry of images) {
+    const fits = (own: string | undefined, known: string | undefined) =>
+      own === undefined || known === undefined || own === known
+    if (!fits(entry.size, size) || !fits(entry.quality, quality)) continue
+    most = Math.max(most, entry.amount)
+    const isSure =
+      (entry.size === undefined || size !== undefined) &&
+      (entry.quality === undefined || quality !== undefined)
+    if (isSure) return { ...price, perImage: most }
+  }
+  return { ...price, perImage: Math.max(most, perImage) }
 }
 
 /** The kinds that were used and have no price of their own. Tokens are charged as a more expensive kind, calls not at all. */

@@ -21,4 +21,13 @@ export interface Delivered {
   /** Their weight (textWeight), roughly. */
   bytes: number
   images?: number
+  /** How they were made, as far as the answer says it. */
+  imageKind?: ImageKind
+}
+
+/** What an image is priced by. Absent: unknown, or left to the upstream. */
+export interface ImageKind {
+  /** `<width>x<height>` */
+  size?: string
+  quality?: string
 }

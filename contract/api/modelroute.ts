@@ -239,6 +239,33 @@ const spec = z.strictObject({
             'Dollars per generated image, on top of its tokens. Enough on its own only if all channels have the type ' +
             'images.',
         }),
+      images: z
+        .array(
+          z.strictObject({
+            size: z
+              .string()
+              .regex(/^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$/, 'must be <width>x<height>, such as "1024x1024"')
+              .max(11)
+              .optional()
+              .meta({ description: 'Default: any size.' }),
+            quality: z
+              .string()
+              .regex(/^[a-z0-9_-]+$/, 'must be lower-case letters, digits, - and _ only, such as "high"')
+              .min(1)
+              .max(32)
+              .optional()
+              .meta({ description: 'Default: any quality.' }),
+            amount: price().meta({ description: 'Dollars per image.' }),
+          }),
+        )
+        .min(1)
+        .max(32)
+        .optional()
+        .meta({
+          description:
+            'Instead of perImage: prices by size and quality. The first entry that matches counts. What the answer says ' +
+            'it made counts, else what was requested; where both leave it open, the most expensive image that it may be.',
+        }),
       multipliers: z
         .strictObject({
           flex: multiplier('flex'),
@@ -340,6 +367,11 @@ const rules: Rule<ModelRouteSpec>[] = [
     cel: '!has(self.price) || !has(self.price.above) || has(self.price.input)',
     message: 'spec.price.above needs spec.price.input and output, for shorter prompts',
     test: ({ price }) => price?.above === undefined || price.input !== undefined,
+  },
+  {
+    cel: '!has(self.price) || !has(self.price.images) || has(self.price.perImage)',
+    message: 'spec.price.images needs spec.price.perImage, for other sizes and qualities',
+    test: ({ price }) => price?.images === undefined || price.perImage !== undefined,
   },
   ...PRICE_FIELDS.map((field) =>
     amountWithinLedger<ModelRouteSpec>(`price.${field}`, (s) => s.price?.[field]),

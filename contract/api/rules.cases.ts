@@ -246,6 +246,13 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
       ),
       fails: created(route({ free: true, price: { perImage: '1' } }), route({ free: true, price: {} })),
     },
+    'spec.price.images needs': {
+      passes: created(
+        route({ price: { perImage: '1' } }),
+        route({ price: { perImage: '1', images: [{ size: '1x1', amount: '2' }] } }),
+      ),
+      fails: created(route({ price: { perRequest: '1', images: [{ amount: '2' }] } })),
+    },
     'spec.price needs': {
       passes: created(
         route({}),

@@ -88,6 +88,9 @@ const priceRecord = z.object({
   above: z.array(z.object({ tokens: z.int(), ...tokenPrices })).optional(),
   perRequest: nanos,
   perImage: nanos,
+  images: z
+    .array(z.object({ size: z.string().optional(), quality: z.string().optional(), amount: nanos }))
+    .optional(),
   /** Factors by tier, in billionths. */
   multipliers: z.record(z.string(), z.int()),
 })

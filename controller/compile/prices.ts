@@ -54,7 +54,14 @@ export function compilePrice(spec: PriceSpec, findings: Findings): Price | undef
     ...tokenPrices('', spec),
     perRequest: read('perRequest', spec.perRequest),
     perImage: read('perImage', spec.perImage),
-    ...present({ perCall: perCall && present(Object.fromEntries(calls)), above: rising }),
+    ...present({
+      images: spec.images?.map(({ amount, ...kind }, i) => ({
+        ...present(kind),
+        amount: read(`images[${i}].amount`, amount),
+      })),
+      perCall: perCall && present(Object.fromEntries(calls)),
+      above: rising,
+    }),
     multipliers,
   }
   if (tooLarge.length === 0) return price

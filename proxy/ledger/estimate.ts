@@ -4,7 +4,7 @@
  */
 import { cost, type Nanos, type Price } from '../../contract/money.ts'
 import type { Delivered, InputSize } from '../../contract/sizes.ts'
-import { zeroUsage } from '../../contract/usage.ts'
+import { type HostedTool, zeroUsage } from '../../contract/usage.ts'
 
 export const DEFAULT_OUTPUT_TOKENS = 4_096
 const TOKENS_PER_IMAGE = 2_048
@@ -50,13 +50,16 @@ export interface HoldSize {
   outputTokens: number
   tier?: string | undefined
   images?: number
+  /** Calls of hosted tools. */
+  calls?: { [K in HostedTool]?: number } | undefined
 }
 
 /**
  * The most that a request should cost. Takes the most expensive price of a prompt token. A tier never makes the
  * hold smaller: the upstream may serve a cheap tier at the normal price.
  */
-export function holdAmount(price: Price, { inputTokens, outputTokens, tier, images = 0 }: HoldSize): Nanos {
+export function holdAmount(price: Price, size: HoldSize): Nanos {
+  const { inputTokens, outputTokens, tier, images = 0, calls } = size
   // A prompt that is shorter than its upper bound may be charged at the prices of a shorter one.
   const { above = [], ...flat } = price
   const possible = [price, ...above.filter(({ tokens }) => inputTokens > tokens)]
@@ -72,7 +75,7 @@ export function holdAmount(price: Price, { inputTokens, outputTokens, tier, imag
     ),
     output: Math.max(...possible.flatMap(({ output, reasoning = 0 }) => [output, reasoning])),
   }
-  const usage = { ...zeroUsage(), input: inputTokens, output: outputTokens, images }
+  const usage = { ...zeroUsage(), input: inputTokens, output: outputTokens, images, ...calls }
   const normal = cost(highest, usage)
   return tier === undefined ? normal : Math.max(normal, cost(highest, usage, tier))
 }

@@ -9,6 +9,11 @@ import { json, type Script, type ScriptedUpstream, startUpstream } from '../harn
 const KEY = 'sk-images-0123456789'
 const POOR = 'sk-images-of-the-poor'
 const IMAGE = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64')
+const BY_SIZE = [
+  { size: '1024x1024', quality: 'high', amount: '0.2' },
+  { size: '1024x1024', amount: '0.1' },
+  { quality: 'low', amount: '0.01' },
+]
 /** Output tokens held per image. */
 const TOKENS = 8_192
 
@@ -28,6 +33,10 @@ beforeAll(async () => {
       channel('messages', baseURL.replace(/\/v1$/, ''), { type: 'messages' }),
       route('image', 'image', ['images'], { price }),
       route('tokens', 'tokens', ['images'], { price: tokens }),
+      route('sizes', 'sizes', ['images'], { price: { perImage: '0.05', images: BY_SIZE } }),
+      route('sized-tool', 'sized-tool', ['responses'], {
+        price: { perImage: '0.05', images: BY_SIZE, input: '0', output: '0' },
+      }),
       route('tool', 'tool', ['responses'], { price: { ...price, ...tokens } }),
       route('chat', 'chat', ['chat'], { price: tokens }),
       route('messages', 'messages', ['messages'], { price: tokens, retry: { attempts: 1 } }),
@@ -72,6 +81,53 @@ describe('images', () => {
     const made = await ask('images/generations', { model: 'image', prompt: 'A cat', n: 3 })
     expect(made).toMatchObject({ status: 200, hold: nanos('0.12'), settled: nanos('0.12') })
   })
+
+  const sized = (body: object) => ask('images/generations', { model: 'sizes', prompt: 'A cat', ...body })
+
+  it.each([
+    [{ size: '1024x1024', quality: 'high' }, '0.2'],
+    [{ size: '1024x1024', quality: 'medium' }, '0.1'],
+    [{ size: '1536x1024', quality: 'low' }, '0.01'],
+    [{ size: '1536x1024', quality: 'high' }, '0.05'],
+  ])('are held and charged by size and quality: %j', async (kind, price) => {
+    const made = await sized({ ...kind, n: 2 })
+    const both = 2 * nanos(price)
+    expect(made).toMatchObject({ status: 200, hold: both, settled: both })
+  })
+
+  it('whose size and quality are left to the upstream are held as the most expensive, and charged as it made them', async () => {
+    upstream.answer((_, res) =>
+      json(res, 200, { created: 1, size: '1024x1024', quality: 'low', data: [{ b64_json: IMAGE }] }),
+    )
+    const hold = nanos('0.2')
+    expect(await sized({ size: 'auto' })).toMatchObject({ status: 200, hold, settled: nanos('0.1') })
+    upstream.answer(returnImages)
+    expect(await sized({ quality: 'auto' })).toMatchObject({ status: 200, hold, settled: hold })
+  })
+
+  it('of a stream are charged as they were made', async () => {
+    upstream.answer((_, res) => {
+      const event = { type: 'image_generation.completed', b64_json: IMAGE, size: '1536x1024', quality: 'low' }
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.end(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    })
+    const made = await sized({ stream: true })
+    expect(made).toMatchObject({ status: 200, hold: nanos('0.2'), settled: nanos('0.01') })
+  })
+
+  it.each(['responses', 'chat/completions'])(
+    'of a tool over %s are charged as they were made',
+    async (path) => {
+      upstream.answer((_, res) => {
+        const made = { size: '1024x1024', quality: 'high', result: IMAGE }
+        const item = { type: 'image_generation_call', id: 'ig_1', status: 'completed', ...made }
+        const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
+        json(res, 200, { id: 'resp_1', object: 'response', status: 'completed', output: [item], usage })
+      })
+      const body = path === 'responses' ? { model: 'sized-tool', input: 'A cat' } : chat('sized-tool')
+      expect(await ask(path, body)).toMatchObject({ status: 200, settled: nanos('0.2') })
+    },
+  )
 
   it('are refused if the funds do not cover all of them', async () => {
     const calls = upstream.calls.length

@@ -126,6 +126,25 @@ test('a chat request with search options costs a search', async () => {
   expect(line).toMatchObject({ settled: '0.01003', usage: { webSearch: 1 } })
 })
 
+test.each<[Client, object, number]>([
+  ['responses', { tools: [{ type: 'web_search' }] }, 4 * 0.01],
+  ['responses', { tools: [{ type: 'web_search' }], max_tool_calls: 2 }, 2 * 0.01],
+  [
+    'responses',
+    { tools: [{ type: 'web_search' }, { type: 'file_search', vector_store_ids: [] }], max_tool_calls: 900 },
+    100 * 0.012,
+  ],
+  ['messages', { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 7 }] }, 7 * 0.01],
+  ['chat', { web_search_options: {} }, 0.01],
+])('%s holds for the calls that %j allows', async (client, more, dollars) => {
+  upstream.answer((_, res) => json(res, 500, {}))
+  const holdOf = async (body: object) => Number((await lineOf(gateway, await ask(client, client, body))).hold)
+  const difference = (await holdOf(more)) - (await holdOf({}))
+  // The tools are a part of the prompt, too: less than a thousand tokens.
+  expect(difference).toBeGreaterThanOrEqual(dollars)
+  expect(difference).toBeLessThan(dollars + 0.001)
+})
+
 test.each<[Client, object]>([
   ['chat', { web_search_options: {} }],
   ['responses', { tools: [{ type: 'web_search_preview' }] }],

@@ -1,5 +1,5 @@
 /** A client's request as its dialect parses it, and the bounds on its body. */
-import type { InputSize } from '../../../contract/sizes.ts'
+import type { ImageKind, InputSize } from '../../../contract/sizes.ts'
 import type { HostedTool } from '../../../contract/usage.ts'
 import type { BodyValue } from './json/body-value.ts'
 import type { ScannedBody } from './json/scanner.ts'
@@ -12,6 +12,8 @@ export interface RequestHead {
   maxOutputTokens?: number
   /** Number of images in the answer. */
   images?: number
+  /** How the client wants them; also for a text endpoint with a tool that makes images. */
+  imageKind?: ImageKind
   /** The client's key for prompt caches: requests with the same key share one. */
   cacheKey?: string
   /** Number of requested answers (`n`); each may use the whole output limit. */
@@ -31,6 +33,8 @@ interface RequestedTool {
   field: string
   /** Calls for each request that upstreams of this dialect make and do not report. */
   unreportedCalls?: number
+  /** The client's own limit on calls. */
+  mostCalls?: number
 }
 
 /** Bounds on a JSON body, checked before it is parsed. */

@@ -1,12 +1,14 @@
 /** The fields of a request for images that the gateway reads, from JSON or a form. */
 
 import { textWeight } from '../../../contract/text.ts'
+import { present } from '../../../kit/present.ts'
 import { isBoolean, readModel, readOptional, refusal } from '../core/json/fields.ts'
 import type { Fields } from '../core/json/value.ts'
+import { imageKindOf } from '../core/neutral/delivered.ts'
 import type { RequestHead } from '../core/request.ts'
 
 /** Fields that the gateway uses. */
-export const READ_FIELDS = ['model', 'prompt', 'n', 'size', 'stream', 'partial_images'] as const
+export const READ_FIELDS = ['model', 'prompt', 'n', 'size', 'quality', 'stream', 'partial_images'] as const
 
 export const MAX_COUNT = 10
 export const MAX_PARTIALS = 3
@@ -25,6 +27,7 @@ export function readHead(value: Fields, inputImages: number): RequestHead {
     model,
     stream,
     images,
+    ...present({ imageKind: imageKindOf(value) }),
     choices: 1,
     wantsStreamUsage: false,
     input: {

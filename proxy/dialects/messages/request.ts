@@ -1,5 +1,6 @@
 /** Reads messages requests: checks the fields that the gateway acts on, and leaves the rest to the upstream. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { present } from '../../../kit/present.ts'
 import { parseJsonObject } from '../core/json/body.ts'
 import { BodyValue } from '../core/json/body-value.ts'
 import {
@@ -14,6 +15,7 @@ import {
 import { type ModelSpan, modelSpan } from '../core/json/model-splice.ts'
 import { type Fields, isRecord, listOf } from '../core/json/value.ts'
 import { weighInput } from '../core/json/weigh.ts'
+import { count } from '../core/neutral/token-count.ts'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../core/request.ts'
 import { INPUT_FIELDS } from './input.ts'
 
@@ -56,7 +58,7 @@ export function parseRequest(
     choices: 1,
     ...(tier !== undefined && !PLAIN_TIERS.includes(tier) && { tier }),
     ...(speed === 'fast' && { tier: 'fast' }),
-    ...(searches(value.tools) && { hostedTools: [{ tool: 'webSearch', field: 'tools' } as const] }),
+    ...present({ hostedTools: searches(value.tools) }),
     wantsStreamUsage: false,
     input: weighInput(parsed, INPUT_FIELDS),
   }
@@ -65,8 +67,12 @@ export function parseRequest(
 }
 
 /** Types end in a version, such as web_search_20250305. */
-function searches(tools: unknown): boolean {
-  return listOf(tools).some((tool) => isRecord(tool) && String(tool.type).startsWith('web_search_'))
+function searches(tools: unknown): RequestHead['hostedTools'] | undefined {
+  const found = listOf(tools)
+    .filter(isRecord)
+    .find(({ type }) => String(type).startsWith('web_search_'))
+  if (found === undefined) return undefined
+  return [{ tool: 'webSearch', field: 'tools', ...present({ mostCalls: count(found.max_uses) }) }]
 }
 
 /** Zero requests no output: it fills the prompt cache. */

@@ -16,8 +16,10 @@ import {
   refusal,
 } from '../core/json/fields.ts'
 import { type ModelSpan, modelSpan } from '../core/json/model-splice.ts'
-import { isRecord, listOf } from '../core/json/value.ts'
+import { type Fields, isRecord, listOf } from '../core/json/value.ts'
 import { weighInput } from '../core/json/weigh.ts'
+import { imageKindOf } from '../core/neutral/delivered.ts'
+import { count } from '../core/neutral/token-count.ts'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../core/request.ts'
 import { readPosition } from './chains/position.ts'
 import { INPUT_FIELDS } from './input.ts'
@@ -31,6 +33,7 @@ const READ_KEYS: ReadonlySet<string> = new Set([
   'max_output_tokens',
   'service_tier',
   'tools',
+  'max_tool_calls',
   'background',
   'previous_response_id',
   'conversation',
@@ -55,11 +58,15 @@ const HOSTED: readonly (readonly [type: string, tool: HostedTool])[] = [
 ]
 
 /** Types may end in a version, such as web_search_preview_2025_03_11. */
-function hostedTools(tools: unknown): RequestHead['hostedTools'] | undefined {
+function hostedTools(tools: unknown, mostCalls: number | undefined): RequestHead['hostedTools'] | undefined {
   const types = listOf(tools).flatMap((tool) => (isRecord(tool) ? [String(tool.type)] : []))
   const found = HOSTED.filter(([prefix]) => types.some((type) => type.startsWith(prefix)))
-  return found.length === 0 ? undefined : found.map(([, tool]) => ({ tool, field: 'tools' }))
+  return found.length === 0
+    ? undefined
+    : found.map(([, tool]) => ({ tool, field: 'tools', ...present({ mostCalls }) }))
 }
+
+const isImageTool = ({ type }: Fields) => type === 'image_generation'
 
 /** Throws GatewayError naming the field. */
 export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest<ResponsesOwn> {
@@ -85,7 +92,10 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest<Re
     choices: 1,
     ...(tier !== undefined && !PLAIN_TIERS.includes(tier) && { tier }),
     ...(isString(value.prompt_cache_key) && { cacheKey: value.prompt_cache_key }),
-    ...present({ hostedTools: hostedTools(value.tools) }),
+    ...present({
+      hostedTools: hostedTools(value.tools, count(value.max_tool_calls)),
+      imageKind: imageKindOf(listOf(value.tools).filter(isRecord).find(isImageTool)),
+    }),
     wantsStreamUsage: false,
     input: weighInput(parsed, INPUT_FIELDS),
   }

@@ -91,6 +91,10 @@ test('only finished images are counted', () => {
     { type: 'message', result: 'aGk=' },
     null,
   ]
-  expect(imagesIn([made, ...others, made])).toBe(2)
-  expect(imagesIn(undefined)).toBe(0)
+  expect(imagesIn([made, ...others, made])).toEqual({ images: 2 })
+  expect(imagesIn([made, { ...made, size: '1x2', quality: 'auto' }])).toEqual({
+    images: 2,
+    imageKind: { size: '1x2' },
+  })
+  expect(imagesIn(undefined)).toEqual({})
 })

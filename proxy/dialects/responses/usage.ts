@@ -1,5 +1,8 @@
+import type { ImageKind } from '../../../contract/sizes.ts'
 import { type HostedTool, totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
+import { present } from '../../../kit/present.ts'
 import { type Fields, isRecord, isText, listOf } from '../core/json/value.ts'
+import { imageKindOf } from '../core/neutral/delivered.ts'
 import { count, isImpossible } from '../core/neutral/token-count.ts'
 import type * as wire from './wire.ts'
 
@@ -40,11 +43,12 @@ export function readUsage(value: unknown): Usage | undefined {
   }
 }
 
-/** The number of images in the output of a response; its usage does not contain it. */
-export function imagesIn(output: unknown): number {
-  const isImage = (item: unknown) =>
-    isRecord(item) && item.type === 'image_generation_call' && isText(item.result)
-  return listOf(output).filter(isImage).length
+/** The images in the output of a response, and how the last one was made; its usage does not contain them. */
+export function imagesIn(output: unknown): { images?: number; imageKind?: ImageKind } {
+  const made = listOf(output)
+    .filter(isRecord)
+    .filter(({ type, result }) => type === 'image_generation_call' && isText(result))
+  return made.length === 0 ? {} : { images: made.length, ...present({ imageKind: imageKindOf(made.at(-1)) }) }
 }
 
 /** Types of output items that stand for a billed call. */

@@ -1,5 +1,6 @@
 /** Bills one request: holds funds before it, watches its cost while it streams, and charges it at the end. */
-import { cost, type Nanos, unpricedKinds } from '../../../contract/money.ts'
+import { cost, type Nanos, unpricedKinds, withImagePrice } from '../../../contract/money.ts'
+import type { ImageKind } from '../../../contract/sizes.ts'
 import type { AccountRecord, RouteRecord } from '../../../contract/table/records.ts'
 import { type Usage, withoutZeros, zeroUsage } from '../../../contract/usage.ts'
 import type { EntryNote } from '../../../store/ledger/contract.ts'
@@ -60,6 +61,10 @@ export interface Bill {
   settle(charged: Charged | undefined): Promise<void>
 }
 
+/** Of a client that sets no limit on calls of hosted tools. */
+const CALLS_HELD = 4
+/** A client may set any limit. */
+const MOST_CALLS_HELD = 100
 /** A thousand dollars. */
 const MAX_UNENFORCED_HOLD = 1_000_000_000_000
 
@@ -67,7 +72,8 @@ const MAX_UNENFORCED_HOLD = 1_000_000_000_000
 export async function openBill(billing: Billing, ctx: AdmittedContext, order: Order): Promise<Bill> {
   const { learned } = billing
   const { record, caller } = ctx
-  const { route, request } = order
+  const { request } = order
+  const route = withImagePriceOf(order.route, request.head.imageKind)
   const { input: prompt, tier, maxOutputTokens, choices } = request.head
   const routeKey = `${caller.key.namespace}/${route.name}`
   const about: EntryNote = {
@@ -81,7 +87,7 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
     tokens: {},
     flags: [],
   }
-  const hold = await takeHold(billing, ctx, order, about)
+  const hold = await takeHold(billing, ctx, { ...order, route }, about)
   record.hold = hold?.amount
   const isBounded = caller.account?.enforced === true && hold !== undefined
   return {
@@ -109,7 +115,11 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
         return
       }
       const limit = maxOutputTokens ?? charged.outputLimit
-      const bill = billOf(route.price, {
+      const { price } = withImagePriceOf(order.route, {
+        ...request.head.imageKind,
+        ...charged.delivered.imageKind,
+      })
+      const bill = billOf(price, {
         ...charged,
         usage: withCalls(charged, request.head),
         prompt,
@@ -148,6 +158,21 @@ function withCalls({ usage, target }: Charged, { hostedTools = [] }: RequestHead
   return { ...Object.fromEntries(calls), ...usage }
 }
 
+/** Calls of hosted tools to hold for: no upstream bounds their number by itself. */
+function callsHeld({ hostedTools = [] }: RequestHead): HoldSize['calls'] {
+  return Object.fromEntries(
+    hostedTools.map(({ tool, mostCalls, unreportedCalls }) => [
+      tool,
+      unreportedCalls ?? Math.min(mostCalls ?? CALLS_HELD, MOST_CALLS_HELD),
+    ]),
+  )
+}
+
+function withImagePriceOf(route: RouteRecord, kind: ImageKind = {}): RouteRecord {
+  const { price } = route
+  return price?.images === undefined ? route : { ...route, price: withImagePrice(price, kind) }
+}
+
 /** Undefined for a key that is not metered. */
 async function takeHold(
   { holds }: Billing,
@@ -159,7 +184,8 @@ async function takeHold(
   const { input, maxOutputTokens, choices, tier, images: requested } = request.head
   const texts = requested === undefined ? outputTokensHeld(route, maxOutputTokens) * choices : 0
   const outputTokens = Math.max(texts, imageTokens(images))
-  const size = { inputTokens: inputUpperBound(input), outputTokens, tier, images }
+  const calls = callsHeld(request.head)
+  const size = { inputTokens: inputUpperBound(input), outputTokens, tier, images, calls }
   const amount = amountToHold(account, route, size)
   const begun = { ...zeroUsage(), input: inputEstimate(input), images }
   const seen = route.price === undefined ? 0 : Math.min(amount, cost(route.price, begun, tier))

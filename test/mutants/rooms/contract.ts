@@ -7,6 +7,8 @@ export const CONTRACT: Mutant[] = [
     'contract/money.test.ts',
     // A cost is rounded down: the operator pays the difference.
     ['(total + unit - 1n) / unit', 'total / unit'],
+    // An upstream that does not say what it made gets the cheapest image charged.
+    ['most = Math.max(most, entry.amount)', 'most = entry.amount'],
     // Audio costs as much as text.
     ['const audio = audioInput ?? answer', 'const audio = audioInput ?? input'],
     // Tokens of images are charged twice.

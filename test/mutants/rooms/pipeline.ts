@@ -3,6 +3,18 @@ import { faults, type Mutant } from '../fault.ts'
 
 export const PIPELINE: Mutant[] = [
   ...faults(
+    'proxy/pipeline/billing/charge.ts',
+    'test/e2e/prices.test.ts',
+    // Accounts without money let an upstream search.
+    ['const calls = callsHeld(request.head)', 'const calls = undefined'],
+  ),
+  ...faults(
+    'proxy/pipeline/billing/charge.ts',
+    'test/e2e/image-billing.test.ts',
+    // What was requested is charged instead of what was made.
+    ['        ...charged.delivered.imageKind,\n', ''],
+  ),
+  ...faults(
     'proxy/pipeline/serve.ts',
     'test/e2e/billing.test.ts',
     // The money of a failed request stays held.

@@ -4,7 +4,7 @@ import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../../errors.ts'
 import type { StreamObserver } from '../byte-lane.ts'
 import type { StreamDecoder, StreamEncoder, StreamFeatures, UpstreamCodec } from '../codec.ts'
-import { addText, withImages } from '../neutral/delivered.ts'
+import { addImage, addText, withImages } from '../neutral/delivered.ts'
 import type { Emit, PartFilter, PartOf, StreamPart } from '../neutral/types.ts'
 import type { ParsedRequest } from '../request.ts'
 import { QuietEvents, TOO_QUIET } from '../sse/quiet.ts'
@@ -118,7 +118,7 @@ export class HubStream implements StreamObserver {
     if ('text' in part) {
       addText(this.delivered, part.text)
     } else if (part.type === 'whole') {
-      if (part.part.type === 'image') this.delivered.images = (this.delivered.images ?? 0) + 1
+      if (part.part.type === 'image') addImage(this.delivered, part.part)
     } else if (part.type === 'finish') {
       this.#settle(part)
     }

@@ -3,7 +3,7 @@ import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { ClientCodec, ClientView, StreamFeatures, UpstreamCodec } from '../codec.ts'
 import { tryParse, unlessTooDeep } from '../json/value.ts'
-import { addText, withImages } from '../neutral/delivered.ts'
+import { addImage, addText, withImages } from '../neutral/delivered.ts'
 import { fold } from '../neutral/fold.ts'
 import type { ModelAnswer, PartFilter, StreamPart } from '../neutral/types.ts'
 import { unfold } from '../neutral/unfold.ts'
@@ -32,7 +32,10 @@ export function decodeWhole(
   const decoded = decode(upstream, body, request, reading)
   const answer = 'parts' in decoded ? guardCalls(decoded, reading.takesText ?? (() => false)) : decoded
   if (!('parts' in answer) || answer.usage === undefined) return answer
-  return { ...answer, usage: withImages(answer.usage, imagesOf(answer)) }
+  return {
+    ...answer,
+    usage: withImages(answer.usage, answer.parts.filter(({ type }) => type === 'image').length),
+  }
 }
 
 function decode(
@@ -89,12 +92,7 @@ export function deliveredOf(answer: ModelAnswer): Delivered {
     if (part.type === 'text' || part.type === 'refusal') add(part.text)
     else if (part.type === 'reasoning') for (const text of part.texts) add(text)
     else if (part.type === 'tool-call') add(part.input)
+    else if (part.type === 'image') addImage(delivered, part)
   }
-  const images = imagesOf(answer)
-  if (images > 0) delivered.images = images
   return delivered
-}
-
-function imagesOf({ parts }: ModelAnswer): number {
-  return parts.filter((part) => part.type === 'image').length
 }

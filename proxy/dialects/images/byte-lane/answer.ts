@@ -7,6 +7,7 @@ import { errorInAnswer } from '../../core/errors/read.ts'
 import { badAnswer } from '../../core/errors/unreadable.ts'
 import { type Fields, isRecord, isText, tryParse } from '../../core/json/value.ts'
 import type { FieldsOf } from '../../core/json/wire.ts'
+import { imageKindOf } from '../../core/neutral/delivered.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 import { type EventFamily, eventText } from '../events.ts'
 import { readUsage } from '../usage.ts'
@@ -28,7 +29,12 @@ export function readAnswer(
   return {
     body: events === undefined ? body : Buffer.from(toStream(value, images, events)),
     ...present({ usage: readUsage(value.usage, images.length) }),
-    delivered: { deltas: 0, bytes: 0, images: images.length },
+    delivered: {
+      deltas: 0,
+      bytes: 0,
+      images: images.length,
+      ...present({ imageKind: imageKindOf(value) }),
+    },
   }
 }
 

@@ -1,8 +1,10 @@
 /** Follows a stream of images; bytes pass as they are. */
 import type { Usage } from '../../../../contract/usage.ts'
+import { present } from '../../../../kit/present.ts'
 import type { GatewayError } from '../../../errors.ts'
 import type { StreamObserver } from '../../core/byte-lane.ts'
 import type { Fields } from '../../core/json/value.ts'
+import { imageKindOf } from '../../core/neutral/delivered.ts'
 import { EventFollower, type Verdict } from '../../core/sse/follower.ts'
 import { errorText, isCompleted, isPartial } from '../events.ts'
 import { addUsage, readUsage } from '../usage.ts'
@@ -40,6 +42,7 @@ export class ImagesStreamObserver extends EventFollower implements StreamObserve
       this.usage = addUsage(this.usage, readUsage(event.usage, 1))
       if (this.usage !== undefined) this.usage = { ...this.usage, images: this.#completed }
     }
+    Object.assign(this.delivered, present({ imageKind: imageKindOf(event) }))
     // The upstream charges for a partial image, too.
     this.delivered.images = this.#completed + (this.#isPending ? 1 : 0)
     if (this.#completed < (this.request.head.images ?? 1)) return 'pass'

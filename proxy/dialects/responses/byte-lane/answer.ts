@@ -33,9 +33,9 @@ export function readAnswer(
   const images = imagesIn(items)
   return {
     body: bytes,
-    ...(usage !== undefined && { usage: { ...usage, images } }),
+    ...(usage !== undefined && { usage: { ...usage, images: images.images ?? 0 } }),
     ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
-    delivered: { ...countItems(items), ...(images > 0 && { images }) },
+    delivered: { ...countItems(items), ...images },
   }
 }
 

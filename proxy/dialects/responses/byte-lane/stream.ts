@@ -66,9 +66,9 @@ export class ResponsesStreamObserver extends EventFollower implements StreamObse
 
   #count(response: Fields): void {
     const images = imagesIn(response.output)
-    if (images > 0) this.delivered.images = images
+    Object.assign(this.delivered, images)
     const read = usageOf(response)
-    if (read !== undefined) this.usage = { ...read, images }
+    if (read !== undefined) this.usage = { ...read, images: images.images ?? 0 }
   }
 
   /** The last sequence number that passed; -1 if there is none. */

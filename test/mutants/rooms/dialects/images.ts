@@ -108,7 +108,7 @@ export const IMAGE_FAULTS: Mutant[] = [
     'proxy/pipeline/billing/charge.ts',
     MONEY,
     ['Math.max(texts, imageTokens(images))', 'texts'],
-    ['outputTokens, tier, images }', 'outputTokens, tier }'],
+    ['outputTokens, tier, images, calls }', 'outputTokens, tier, calls }'],
   ),
   ...faults('proxy/pipeline/serve.ts', MONEY, ['makesImages(api)) ? 1 : 0)', 'makesImages(api)) ? 0 : 0)']),
   // Images cost nothing if the upstream reports no usage.
