@@ -57,7 +57,7 @@ export interface World {
   finishStreams(): void
   /** The ledger charged the account exactly for `served` requests since `before`, and at most `broken` more. */
   expectCharged(before: number, served: number, broken?: number): Promise<void>
-  /** What requests have cost the account so far, in nano-dollars. */
+  /** What requests have cost the account so far, in nano-dollars, once nothing is held for them. */
   charged(): Promise<number>
   /** Ids of the accounts that the checkpoint counts. */
   checkpointed(): Promise<Set<string>>
@@ -178,6 +178,12 @@ class ChaosWorld implements World {
   }
 
   async charged(): Promise<number> {
+    const isSettled = async () => (await this.store.ledger.balance(this.account().id))?.held === 0
+    await until(isSettled, 'all settles', 60_000)
+    return this.#charged()
+  }
+
+  async #charged(): Promise<number> {
     const balance = await this.store.ledger.balance(this.account().id)
     if (balance === undefined) throw new Error('the account is not open')
     return balance.credited - balance.posted
@@ -196,7 +202,7 @@ class ChaosWorld implements World {
   async expectCharged(before: number, served: number, broken = 0): Promise<void> {
     let charged = -1
     const isRight = async () => {
-      charged = ((await this.charged().catch(() => before - PRICE)) - before) / PRICE
+      charged = ((await this.#charged().catch(() => before - PRICE)) - before) / PRICE
       return charged >= served
     }
     await until(isRight, 'every served request to be charged', 30_000).catch(() => undefined)
