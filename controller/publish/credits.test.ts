@@ -158,6 +158,38 @@ describe('a process that starts again', () => {
     expect(again.funds.get(TEAM)).toEqual({ balance: 7, held: 0, credited: 7, spent: 0 })
   })
 
+  it.each([false, true])(
+    'are applied once, wherever a leader died; the last command took effect: %s',
+    async (took) => {
+      const wanted = money(['default/one', 7], ['default/two', -2], ['default/three', 5])
+      let died = true
+      for (let lived = 0; died; lived++) {
+        wipe()
+        const alive = ledger
+        died = false
+        let calls = 0
+        ledger = new Proxy(alive, {
+          get:
+            (_, name: keyof Ledger) =>
+            async (...args: never[]) => {
+              const dies = calls++ >= lived
+              died ||= dies
+              const command: (...of: never[]) => Promise<unknown> = alive[name]
+              if (!dies) return command(...args)
+              if (took && calls === lived + 1) await command(...args)
+              throw new StoreUnavailable('killed')
+            },
+        })
+        await applier().apply(wanted, EPOCH)
+        ledger = alive
+        const next = applier()
+        await next.apply(wanted, EPOCH + 1)
+        await next.reassert(wanted)
+        expect(await ledger.balance(TEAM)).toMatchObject({ posted: 10, credited: 10, entries: 3 })
+      }
+    },
+  )
+
   it('continues after a process that died between the ledger and the status', async () => {
     await applier().apply(money(['default/one', 7]), EPOCH)
     await spend(2)
