@@ -245,7 +245,7 @@ const spec = z.strictObject({
             size: z
               .string()
               .regex(/^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$/, 'must be <width>x<height>, such as "1024x1024"')
-              .max(11)
+              .max(20)
               .optional()
               .meta({ description: 'Default: any size.' }),
             quality: z

@@ -28,7 +28,10 @@ const AROUND: Record<KindName, object> = {
   },
   ModelRoute: {
     ...{ model: 'm', channels: [{ name: 'c' }] },
-    price: { input: '1', output: '1', above: [{ tokens: 1, input: '1', output: '1' }] },
+    price: {
+      ...{ input: '1', output: '1', above: [{ tokens: 1, input: '1', output: '1' }] },
+      ...{ perImage: '1', images: [{ size: '1x1', amount: '1' }] },
+    },
   },
 }
 

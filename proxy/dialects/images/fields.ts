@@ -27,8 +27,13 @@ export function isFile(part: PartHead): boolean {
 }
 
 /** True for a text that the gateway reads. */
-export function isRead({ name }: PartHead): boolean {
+function isRead({ name }: PartHead): boolean {
   return READ.includes(name)
+}
+
+/** False for `quality`: where it is unknown, the price is that of the most expensive one. */
+export function mustComeBeforeFiles(part: PartHead): boolean {
+  return isRead(part) && part.name !== 'quality'
 }
 
 /** Checks the parts of a form in order. */

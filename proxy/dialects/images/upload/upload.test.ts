@@ -149,6 +149,15 @@ describe('a form that is forwarded while it arrives', () => {
     expect(pass(body, afterFirstFile(body), 3).sent.toString()).toContain('ä'.repeat(50))
   })
 
+  test('a quality after the files, which only the price reads', () => {
+    const body = formBody([...TEXTS, IMAGE, ['quality', 'low']])
+    const { sent, upload } = pass(body, afterFirstFile(body), 3)
+    expect(sent.toString('latin1')).toMatch(/name="quality"\r\n\r\nlow\r\n/)
+    expect(upload.request.head.imageKind).toBeUndefined()
+    const twice = formBody([...TEXTS, ['quality', 'low'], IMAGE, ['quality', 'high']])
+    expect(refusalOf(() => pass(twice, afterFirstFile(twice), 3))).toEqual(bad('quality'))
+  })
+
   test('refuses texts that fill the whole prefix', () => {
     const body = formBody([...TEXTS, ['user', 'x'.repeat(5_000)], IMAGE])
     expect(refusalOf(() => open(body.subarray(0, 4_000)))).toEqual(['request_too_large', undefined])

@@ -4,7 +4,7 @@
 import { GatewayError } from '../../../errors.ts'
 import type { Fields } from '../../core/json/value.ts'
 import type { BodyRest, FormLimits, ParsedRequest, ParsedUpload } from '../../core/request.ts'
-import { FieldRules, isFile, isRead, readText } from '../fields.ts'
+import { FieldRules, isFile, mustComeBeforeFiles, readText } from '../fields.ts'
 import { multipartType, newBoundary, readBoundary } from '../form/boundary.ts'
 import type { PartHead } from '../form/part-head.ts'
 import { FormScanner, type FormSink } from '../form/scanner.ts'
@@ -100,7 +100,7 @@ class EditUpload implements BodyRest, FormSink {
 
   partStart(head: PartHead): void {
     this.#rules.begin(head)
-    if (this.hasFile && isRead(head)) throw tooLate(head.name)
+    if (this.hasFile && mustComeBeforeFiles(head)) throw tooLate(head.name)
     this.hasFile ||= isFile(head)
     this.#check = contentCheck(head)
     this.#part = head
