@@ -1,4 +1,5 @@
 /** From a planned route to an answer at the client: attempts until one commits, then its answer or its stream. */
+import { formatDollars } from '../../../contract/money.ts'
 import type { Delivered } from '../../../contract/sizes.ts'
 import type { ClientApi } from '../../dialects/core/dialect.ts'
 import { GatewayError } from '../../errors.ts'
@@ -11,6 +12,7 @@ import type { Bill, Charged } from '../billing/charge.ts'
 import type { ClientSide, ClientStream } from '../call.ts'
 import type { AnswerWatch } from '../conversation/watch.ts'
 import type { RequestContext } from '../request/context.ts'
+import { COST_HEADER, wantsCost, withCost } from './cost.ts'
 import { streamAnswer } from './stream-answer.ts'
 
 interface DeliverJob extends AttemptJob {
@@ -72,7 +74,7 @@ export async function deliver(
 }
 
 async function whole(
-  { record, cancel }: RequestContext,
+  { record, cancel, req }: RequestContext,
   job: DeliverJob,
   { target, lane, answer }: Answered,
   { to, client }: { to: ClientSide; client: ClientStream | undefined },
@@ -81,10 +83,15 @@ async function whole(
   if (client === undefined) job.watch.whole(body)
   else job.watch.push(body)
   if (job.watch.due) await job.watch.keep(answer.usage)
-  if (client === undefined) to.whole(body)
-  else client.end(body)
+  const charged = { target, usage, tier, delivered, ended: true, outputLimit: lane.outputLimit }
+  const cost = job.bill?.quote(charged)
+  if (client !== undefined) client.end(withCost(body, wantsCost(req) ? cost : undefined))
+  else {
+    if (cost !== undefined) to.setHeader(COST_HEADER, formatDollars(cost))
+    to.whole(body)
+  }
   record.outcome = cancel.aborted ? 'client_gone' : 'finished'
-  return { target, usage, tier, delivered, ended: true, outputLimit: lane.outputLimit }
+  return charged
 }
 
 async function streamed(
@@ -103,6 +110,10 @@ async function streamed(
     watch,
     meterFor: (exhausted) => bill?.meter(target.key, exhausted),
     callerError: (broken) => callerError(broken, target, job.request.head.model),
+    withCost: (last, made) => {
+      if (!wantsCost(ctx.req)) return last
+      return withCost(last, bill?.quote({ target, ...made, outputLimit: lane.outputLimit }))
+    },
   })
   if (failure !== undefined) {
     health.failed(place, failure, target.channel.ejection)

@@ -92,3 +92,42 @@ test.each(['as an event', 'behind the last event'])(
     expect([keeps, sent.join('')]).toEqual([1, 'beginend.'])
   },
 )
+
+test.each(['as an event', 'behind the last event'])(
+  'only the last event learns the cost: %s',
+  async (where) => {
+    const observer = { delivered: { deltas: 0, bytes: 0 }, finished: true, done: false, usage: {} }
+    const upstream = {
+      observer,
+      async deliverTo(to: { take(bytes: Buffer): boolean; finished(last?: Buffer): Promise<void> }) {
+        to.take(Buffer.from('begin,'))
+        observer.usage = { outputTokens: 1 }
+        if (where === 'behind the last event') return to.finished(Buffer.from('end'))
+        observer.done = true
+        to.take(Buffer.from('end'))
+        return to.finished()
+      },
+    } as unknown as UpstreamStream
+    let sent = ''
+    const client = {
+      onDrain: () => undefined,
+      write(bytes: Buffer) {
+        sent += bytes.toString()
+        return true
+      },
+      end(last?: Buffer) {
+        sent += last?.toString() ?? ''
+      },
+    } as unknown as ClientStream
+    await streamAnswer(upstream, client, {
+      requestId: 'req_1',
+      cancel: new AbortController().signal,
+      call: { draining: false, endSeen: () => false, startedAt: 0 },
+      meterFor: () => undefined,
+      callerError: ({ forCaller }) => forCaller,
+      watch: { push: () => undefined, due: false, keep: async () => undefined },
+      withCost: (last, made) => Buffer.from(`${JSON.stringify(made.usage)},${last}`),
+    })
+    expect(sent).toBe('begin,{"outputTokens":1},end')
+  },
+)

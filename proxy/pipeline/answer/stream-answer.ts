@@ -45,7 +45,12 @@ interface StreamJob {
   callerError(failure: UpstreamFailure): GatewayError | undefined
   /** Observes everything that the client gets, and stores the answer before the client gets its end. */
   watch: Pick<AnswerWatch, 'push' | 'due' | 'keep'>
+  /** The last events of a finished answer, with its cost if the client requested that. */
+  withCost?(last: Buffer, made: Made): Buffer
 }
+
+/** What is known of a stream when it is over. */
+type Made = Pick<StreamResult, 'usage' | 'tier' | 'delivered' | 'ended' | 'thinkingMs'>
 
 /** Outcomes by the error that cancelled the answer; any other error is a fault in a body that was still arriving. */
 const OUTCOMES: Partial<Record<ErrorCode, StreamResult['outcome']>> = {
@@ -57,7 +62,7 @@ const OUTCOMES: Partial<Record<ErrorCode, StreamResult['outcome']>> = {
 export function streamAnswer(
   upstream: UpstreamStream,
   client: ClientStream,
-  { requestId, cancel, call, meterFor, callerError, watch }: StreamJob,
+  { requestId, cancel, call, meterFor, callerError, watch, withCost = (last) => last }: StreamJob,
 ): Promise<StreamResult> {
   return new Promise((resolve) => {
     const { observer } = upstream
@@ -67,19 +72,28 @@ export function streamAnswer(
     /** Set once the client has left: what it got of the answer. */
     let left: StreamResult['outcome'] | undefined
     let firstOutputAt: number | undefined
+    const soFar = (): Made => {
+      const { usage, tier, delivered, finished: ended } = observer
+      const thinkingMs = (firstOutputAt ?? performance.now()) - call.startedAt
+      return { usage, tier, delivered, ended, thinkingMs }
+    }
     const finish = ({ outcome, failure, error }: Pick<StreamResult, 'outcome' | 'failure' | 'error'>) => {
       if (over) return
       over = true
       cancel.removeEventListener('abort', onCancel)
-      const { usage, tier, delivered, finished: ended } = observer
-      const thinkingMs = (firstOutputAt ?? performance.now()) - call.startedAt
-      const made = { usage, tier, delivered, ended, thinkingMs }
+      const made = soFar()
       // An upstream that fails when its client has left has failed no client.
       resolve(
         left === undefined
           ? { outcome, ...present({ failure, error }), ...made }
           : { outcome: left, ...made },
       )
+    }
+    let costTold = false
+    const withLast = (bytes: Buffer) => {
+      if (costTold) return bytes
+      costTold = true
+      return withCost(bytes, soFar())
     }
     const endWith = (error: GatewayError) => client.end(upstream.errorEvent(error, requestId))
 
@@ -117,14 +131,15 @@ export function streamAnswer(
         if (over) return true
         watch.push(bytes)
         if (observer.delivered.deltas > 0) firstOutputAt ??= performance.now()
+        const sent = observer.done ? withLast(bytes) : bytes
         if (watch.due) keeping = watch.keep(observer.usage)
         if (keeping !== undefined) {
           keeping = keeping.then(() => {
-            if (!over && left === undefined) client.write(bytes)
+            if (!over && left === undefined) client.write(sent)
           })
           return true
         }
-        const flowing = left !== undefined || client.write(bytes)
+        const flowing = left !== undefined || client.write(sent)
         meter?.progress(observer.delivered)
         return flowing
       },
@@ -135,7 +150,7 @@ export function streamAnswer(
         if (keeping !== undefined) await keeping
         if (over) return
         finish({ outcome: 'finished' })
-        if (left === undefined) client.end(last)
+        if (left === undefined) client.end(last && withLast(last))
       },
       broke(failure) {
         // The gateway itself broke a cancelled stream.

@@ -57,6 +57,8 @@ export interface Bill {
    * Watches the cost of a stream from a channel; `exhausted` is called when the funds are used up. Undefined if the answer is free.
    */
   meter(channel: string, exhausted: () => void): StreamMeter | undefined
+  /** What `settle` will charge for this answer; undefined without a price, and where the usage must be estimated. */
+  quote(charged: Charged): Nanos | undefined
   /** Charges the answer, or frees the hold if there was no answer, and logs both. */
   settle(charged: Charged | undefined): Promise<void>
 }
@@ -89,6 +91,22 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
   }
   const hold = await takeHold(billing, ctx, { ...order, route }, about)
   record.hold = hold?.amount
+  const billed = (charged: Charged) => {
+    const limit = maxOutputTokens ?? charged.outputLimit
+    const { price } = withImagePriceOf(order.route, {
+      ...request.head.imageKind,
+      ...charged.delivered.imageKind,
+    })
+    return billOf(price, {
+      ...charged,
+      usage: withCalls(charged, request.head),
+      prompt,
+      learned: learned.of(routeKey),
+      requestedTier: tier,
+      servedTier: charged.tier,
+      bounds: { contextLength: route.contextLength, outputLimit: limit && limit * choices },
+    })
+  }
   const isBounded = caller.account?.enforced === true && hold !== undefined
   return {
     outputLimit: isBounded ? addedOutputLimit(route, request.head, hold.free) : undefined,
@@ -109,26 +127,14 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
         exhausted,
       })
     },
+    quote: (charged) =>
+      route.price === undefined || charged.usage === undefined ? undefined : billed(charged).actual,
     async settle(charged) {
       if (charged === undefined) {
         await hold?.settle(0, { ...about, reason: 'unserved' })
         return
       }
-      const limit = maxOutputTokens ?? charged.outputLimit
-      const { price } = withImagePriceOf(order.route, {
-        ...request.head.imageKind,
-        ...charged.delivered.imageKind,
-      })
-      const bill = billOf(price, {
-        ...charged,
-        usage: withCalls(charged, request.head),
-        prompt,
-        learned: learned.of(routeKey),
-        requestedTier: tier,
-        servedTier: charged.tier,
-        bounds: { contextLength: route.contextLength, outputLimit: limit && limit * choices },
-      })
-      const { actual, usage, reason, clamped } = bill
+      const { actual, usage, reason, clamped, ...bill } = billed(charged)
       const unpriced = route.price === undefined ? [] : unpricedKinds(route.price, usage)
       for (const kind of unpriced) billing.metrics.usageUnpriced(route.name, kind)
       const flags = [...(clamped ? ['usage_clamped'] : []), ...(unpriced.length > 0 ? ['unpriced_kind'] : [])]

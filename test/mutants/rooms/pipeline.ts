@@ -12,7 +12,21 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/billing/charge.ts',
     'test/e2e/image-billing.test.ts',
     // What was requested is charged instead of what was made.
-    ['        ...charged.delivered.imageKind,\n', ''],
+    ['      ...charged.delivered.imageKind,\n', ''],
+  ),
+  ...faults(
+    'proxy/pipeline/answer/stream-answer.ts',
+    'proxy/pipeline/answer/stream-answer.test.ts',
+    // The cost is that of half a stream.
+    ['const sent = observer.done ? withLast(bytes) : bytes', 'const sent = withLast(bytes)'],
+  ),
+  ...faults(
+    'proxy/pipeline/answer/cost.ts',
+    'test/e2e/cost.test.ts',
+    // The cost comes after the last event, where no client reads.
+    ['const at = startOfLast(events)', 'const at = events.length'],
+    // Clients that did not ask for it get a comment.
+    ["headers[WANTED] === 'true'", 'true'],
   ),
   ...faults(
     'proxy/pipeline/serve.ts',

@@ -74,7 +74,7 @@ export const IMAGE_FAULTS: Mutant[] = [
   ]),
   // A model after the files is not checked.
   ...faults(`${IMAGES}/upload/upload.ts`, `${IMAGES}/upload/upload.test.ts`, [
-    'if (this.hasFile && isRead(head)) throw tooLate(head.name)',
+    'if (this.hasFile && mustComeBeforeFiles(head)) throw tooLate(head.name)',
     '',
   ]),
 
