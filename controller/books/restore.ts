@@ -41,7 +41,8 @@ export async function restoreAccount(ledger: Ledger, restore: Restore): Promise<
     await applyCredits(ledger, restore)
     const after = await read(ledger, account)
     const added = await entriesAfter(ledger, account, mark.last)
-    const credited = mark.credited + newlyCredited(added, mark) - after.credited
+    const missing = mark.credited + newlyCredited(added, mark) - after.credited
+    const credited = isFurther(after, mark) ? Math.max(0, missing) : missing
     if (credited === 0 || (await correct(ledger, restore, after, { credited, spent: 0 }))) return 'restored'
   }
   throw new RestoreFailed('the account changed too fast')
@@ -74,9 +75,15 @@ function justBefore(id: string): string {
   return number > 0 ? `${timeOf(id)}-${number - 1}` : `${timeOf(id) - 1}-${Number.MAX_SAFE_INTEGER}`
 }
 
+/** The leader before has restored more than the mark counts, and died before it could save that. */
+function isFurther({ restoredTo }: Balance, { last }: Mark): boolean {
+  return restoredTo !== undefined && last !== undefined && compareEntries(restoredTo, last) > 0
+}
+
 /** False: the account changed meanwhile. */
 async function correctSpent(ledger: Ledger, restore: Restore, balance: Balance): Promise<boolean> {
   const { account, mark } = restore
+  if (isFurther(balance, mark)) return true
   const added = await entriesAfter(ledger, account, mark.last)
   const spent = mark.spent + newlySpent(added, mark) - (balance.credited - balance.posted)
   const isNoted = added.some(({ adjusted }) => adjusted?.text === textOf(mark))

@@ -93,7 +93,7 @@ function balanceOf(state: AccountState, subs: readonly string[]): Balance {
     const funds = state.subs.get(sub)
     return funds === undefined ? [] : [[sub, { ...funds }] as [string, Funds]]
   })
-  const { epoch, entries, log, journaled, trimmedTo } = state
+  const { epoch, entries, log, journaled, trimmedTo, restoredTo } = state
   return {
     ...state.funds,
     subs: Object.fromEntries(known),
@@ -102,6 +102,7 @@ function balanceOf(state: AccountState, subs: readonly string[]): Balance {
     lastEntry: log.last,
     journaled,
     trimmedTo,
+    restoredTo,
   }
 }
 

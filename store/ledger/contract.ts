@@ -108,7 +108,7 @@ export interface Adjust {
   ifEntries?: number | undefined
   /**
    * For a restore: the last entry that the checkpoint counts. A settle that was first posted as this entry or an earlier
-   * one is already in the sums: it is answered DUP.
+   * one is already in the sums: it is answered DUP. An earlier one than that of another restore changes nothing.
    */
   restoredTo?: string | undefined
 }
@@ -233,6 +233,8 @@ export interface Balance extends Sums {
   journaled: string | undefined
   /** Entries with an older id may have been removed. */
   trimmedTo: string | undefined
+  /** The last entry that a restore counted; undefined if none was made. */
+  restoredTo: string | undefined
 }
 
 export interface LedgerEntry {

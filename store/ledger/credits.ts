@@ -37,7 +37,9 @@ export function adjust(state: AccountState, command: Adjust, nowMs: number): Adj
     const adjusted = { credited, reason, text }
     append(state, { kind: 'adjust', ref: id, sub: sub ?? '', delta: posted, adjusted }, nowMs)
   }
-  if (restoredTo !== undefined) state.restoredTo = restoredTo
+  const before = state.restoredTo
+  if (restoredTo !== undefined && (before === undefined || compareEntries(before, restoredTo) < 0))
+    state.restoredTo = restoredTo
   return 'OK'
 }
 

@@ -48,7 +48,7 @@ export function readReaped(account: string, reply: unknown): Reaped[] {
 
 /** The fields of the hash `bal` that `readBalance` needs, in this order. */
 export function balanceFields(subs: readonly string[]): string[] {
-  return ['ep', 'n', 'le', 'j', 'tr', ...['', ...subs].flatMap(sumFields)]
+  return ['ep', 'n', 'le', 'j', 'tr', 'ra', ...['', ...subs].flatMap(sumFields)]
 }
 
 function sumFields(sub: string): string[] {
@@ -59,7 +59,7 @@ const number = stored.transform((text) => (text === null ? undefined : integer.p
 
 /** `reply`: the values of `balanceFields(subs)`. */
 export function readBalance(reply: unknown, subs: readonly string[]): Balance | undefined {
-  const [epoch, entries, lastEntry, journaled, trimmedTo, ...sums] = z.array(stored).parse(reply)
+  const [epoch, entries, lastEntry, journaled, trimmedTo, restoredTo, ...sums] = z.array(stored).parse(reply)
   const [total, ...others] = Array.from({ length: subs.length + 1 }, (_, i) =>
     readSums(sums.slice(3 * i, 3 * i + 3)),
   )
@@ -73,6 +73,7 @@ export function readBalance(reply: unknown, subs: readonly string[]): Balance | 
     lastEntry: lastEntry ?? undefined,
     journaled: journaled ?? undefined,
     trimmedTo: trimmedTo ?? undefined,
+    restoredTo: restoredTo ?? undefined,
   }
 }
 

@@ -98,6 +98,7 @@ describe('with replicas', () => {
   it.each(NODES)(
     'kill -9 of the primary with %s: its replica takes over, and every request is charged once',
     async (_, key) => {
+      await until(() => cluster.mayLoseOne(), 'every primary to have a replica', 60_000)
       const before = await world.charged()
       const traffic = world.traffic()
       await until(() => traffic.of('metered').length > 20, 'traffic')

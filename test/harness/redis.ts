@@ -114,6 +114,8 @@ export interface RunningCluster {
   nodes: RunningRedis[]
   /** A replica of each, if there are any. */
   replicas: RunningRedis[]
+  /** Whether every node is known to be up, and every primary has a replica that follows it. */
+  mayLoseOne(): Promise<boolean>
   /** Empties all nodes. */
   flush(): Promise<void>
   stop(): Promise<void>
@@ -162,11 +164,7 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<R
     await until(isWhole, 'the Cluster to be whole', START_MS)
     for (const [i, replica] of replicas.entries())
       await replica.command('CLUSTER', 'REPLICATE', String(await nodes[i]?.command('CLUSTER', 'MYID')))
-    const follows = async () => {
-      const infos = await Promise.all(replicas.map((one) => one.command('INFO', 'replication')))
-      return infos.every((info) => String(info).includes('master_link_status:up'))
-    }
-    await until(follows, 'the replicas to follow', START_MS)
+    if (withReplicas) await until(() => mayLoseOne(all), 'the replicas to follow', START_MS)
   } catch (error) {
     await stop()
     throw error
@@ -175,11 +173,21 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<R
     url: nodes.map(({ url }) => url).join(','),
     nodes,
     replicas,
+    mayLoseOne: () => mayLoseOne(all),
     async flush() {
       await Promise.all(nodes.map((node) => node.command('FLUSHALL')))
     },
     stop,
   }
+}
+
+async function mayLoseOne(all: readonly RunningRedis[]): Promise<boolean> {
+  const looks = all.map(async (node) => {
+    const view = String(await node.command('CLUSTER', 'NODES'))
+    const info = String(await node.command('INFO', 'replication'))
+    return !/fail|handshake/.test(view) && /master_link_status:up|slave0:.*state=online/.test(info)
+  })
+  return (await Promise.all(looks).catch(() => [false])).every((well) => well)
 }
 
 /** Wall-clock time of servers that stands still until it is advanced; their timers keep running. */

@@ -28,5 +28,5 @@ for at = 5, #ARGV, 4 do
   add('cr', sub, credited)
   append(LED, 'adjust', id, sub, posted, ARGV[at + 3])
 end
-if ARGV[4] ~= '' then set('ra', ARGV[4]) end
+if ARGV[4] ~= '' then raise('ra', ARGV[4]) end
 return done('OK')

@@ -17,16 +17,8 @@ else
 end
 if not field('p') then return { 'NOACCT' } end
 
--- Whether the entry `a` is not newer than `b`.
-local function not_after(a, b)
-  local a_ms, a_n = string.match(a, '^(%d+)-(%d+)$')
-  local b_ms, b_n = string.match(b, '^(%d+)-(%d+)$')
-  if a_ms ~= b_ms then return tonumber(a_ms) < tonumber(b_ms) end
-  return tonumber(a_n) <= tonumber(b_n)
-end
-
 -- A restore has counted the cost of this request.
-local counted = ARGV[6] ~= '' and field('ra') and not_after(ARGV[6], field('ra'))
+local counted = ARGV[6] ~= '' and field('ra') and not earlier(field('ra'), ARGV[6])
 
 -- Takes back what an expiry charged once more.
 local function take_back(charged)

@@ -8,21 +8,6 @@
 
 local LED, up_to = KEYS[2], ARGV[1]
 
-local function parts(id)
-  local ms, n = string.match(id, '^(%d+)-(%d+)$')
-  return tonumber(ms), tonumber(n)
-end
-
-local function earlier(a, b)
-  local a_ms, a_n = parts(a)
-  local b_ms, b_n = parts(b)
-  return a_ms < b_ms or (a_ms == b_ms and a_n < b_n)
-end
-
-local function raise(name, id)
-  if not field(name) or earlier(field(name), id) then set(name, id) end
-end
-
 load_fields('p', 'j', 'tr')
 if not field('p') then return end
 if up_to ~= '' then raise('j', up_to) end

@@ -40,6 +40,7 @@ export function ledgerCases(current: Current): void {
       lastEntry: undefined,
       journaled: undefined,
       trimmedTo: undefined,
+      restoredTo: undefined,
     })
     expect(await ledger().entries(ACCOUNT, undefined, 10)).toEqual([])
   })

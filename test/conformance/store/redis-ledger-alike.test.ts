@@ -215,7 +215,9 @@ async function firstTime(ledger: Ledger): Promise<number> {
 
 /** Without the ids of entries, which contain the time. */
 function withoutIds(balance: Balance | undefined) {
-  return balance && { ...balance, lastEntry: balance.lastEntry !== undefined }
+  if (balance === undefined) return undefined
+  const { lastEntry, restoredTo } = balance
+  return { ...balance, lastEntry: lastEntry !== undefined, restoredTo: restoredTo !== undefined }
 }
 
 function sinceStart(reply: unknown, start: number): unknown {

@@ -25,6 +25,13 @@ export const CONTROLLER: Mutant[] = [
   ]),
 
   ...faults(
+    'controller/books/restore.ts',
+    'controller/books/restore.test.ts',
+    // A leader with an older checkpoint takes back what the one before has restored.
+    ['if (isFurther(balance, mark)) return true\n', ''],
+  ),
+
+  ...faults(
     'controller/compile/keys.ts',
     COMPILED,
     // Limits are accepted but not enforced.

@@ -82,10 +82,10 @@ export const STORE: Mutant[] = [
       'compareEntries(upTo, oldest) < 0 ? oldest : oldest',
     ],
   ),
-  ...faults('store/lua/ledger/trim.lua', REDIS_LEDGER, [
+  ...faults('store/lua/ledger/account.lua', REDIS_LEDGER, [
     // The mark of the journal falls, so that entries leave the store twice.
-    'if not field(name) or earlier(field(name), id) then set(name, id) end',
-    'set(name, id)',
+    'if not field(name) or earlier(field(name), entry) then set(name, entry) end',
+    'set(name, entry)',
   ]),
   ...faults('store/lua/ledger/holds.lua', 'test/integration/proxy/burst.test.ts', [
     // Requests at three proxies spend the same money.
