@@ -182,6 +182,27 @@ describe('a publication', () => {
   })
 })
 
+describe('a repair', () => {
+  it('that comes during the first publication of a term follows it', async () => {
+    const manifest = vi.spyOn(store.config, 'manifest')
+    const inspect = vi.spyOn(store.config, 'inspect')
+    const slow = Promise.withResolvers<void>()
+    const { open } = store.ledger
+    vi.spyOn(store.ledger, 'open').mockImplementation(async (command) => {
+      await slow.promise
+      return open(command)
+    })
+    publisher.submit(compiled())
+    publisher.repair()
+    expect(inspect).not.toHaveBeenCalled()
+    slow.resolve()
+    await vi.waitFor(() => expect(results).toHaveLength(2), { interval: 2 })
+    expect([manifest.mock.calls.length, inspect.mock.calls.length]).toEqual([1, 1])
+    await publish(compiled())
+    expect(inspect).toHaveBeenCalledTimes(1)
+  })
+})
+
 describe('a job with the changed records', () => {
   const nothing = (): Touched => ({
     ...{ table: false, keys: new Map(), accounts: new Map(), credits: new Map(), statuses: new Map() },

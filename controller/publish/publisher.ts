@@ -62,6 +62,8 @@ export class Publisher {
   #reportedSpoilt = false
   /** Nothing was read in this term yet. */
   #first = true
+  /** A repair is due. One that comes during a publication waits for its end. */
+  #repairDue = false
 
   constructor(options: PublisherOptions) {
     this.#options = options
@@ -125,10 +127,14 @@ export class Publisher {
 
   /** Compares all records with the store and writes what differs. */
   repair(): void {
-    this.#stored = undefined
-    if (this.#latest === undefined) return
-    this.#wanted ??= { compiled: this.#latest, touched: undefined, begun: false }
+    this.#repairDue = true
+    this.#wanted ??= this.#repairJob()
     this.#start()
+  }
+
+  #repairJob(): Job | undefined {
+    if (!this.#repairDue || this.#latest === undefined) return undefined
+    return { compiled: this.#latest, touched: undefined, begun: false }
   }
 
   /** Resolves when the running call of the store has ended. */
@@ -152,7 +158,7 @@ export class Publisher {
       try {
         const { result, outcome, complete } = await this.#publish(job)
         done(outcome)
-        if (complete && this.#wanted === job) this.#wanted = undefined
+        if (complete && this.#wanted === job) this.#wanted = this.#repairJob()
         if (result.outcome === 'fenced') this.#stop.abort()
         this.#options.onResult(result)
         if (complete) failures = 0
@@ -184,6 +190,10 @@ export class Publisher {
     this.#epoch ??= await this.#newEpoch()
     // From now on, later jobs are not merged with this one: if it fails, everything is compared.
     job.begun = true
+    if (this.#repairDue && !this.#first) {
+      this.#repairDue = false
+      this.#stored = undefined
+    }
     // Money first: without funds, a new key would be refused.
     const { applied, complete } = await credits.apply(compiled, this.#epoch, touched)
     for (;;) {
