@@ -147,6 +147,32 @@ test('a leader whose checkpoint is older than the one that was restored takes no
   expect(await sums(ledger)).toEqual({ credited: 150, spent: 16, held: 0 })
 })
 
+test.each([
+  ['the same checkpoint', HISTORY.length],
+  ['an older one', 3],
+])('no request is refused when another leader begins with %s', async (_what, steps) => {
+  const { clock } = await run(HISTORY)
+  const { ledger } = createEmbeddedStore({ now: () => clock.now + 60_000 })
+  const mark = await markAfter(HISTORY)
+  await restoreAccount(ledger, { account: ACCOUNT, epoch: 2, mark })
+  await ledger.open({ account: ACCOUNT, epoch: 2, create: false })
+  const replies: string[] = []
+  const watched = new Proxy(ledger, {
+    get(target, name: keyof Ledger) {
+      const command = target[name] as (...args: unknown[]) => Promise<unknown>
+      return async (...args: unknown[]) => {
+        const reply = await command(...args)
+        replies.push((await ledger.reserve(reservation(`after ${name} ${replies.length}`))).reply)
+        return reply
+      }
+    },
+  })
+  const known = await markAfter(HISTORY.slice(0, steps))
+  await restoreAccount(watched, { account: ACCOUNT, epoch: 3, mark: known })
+  expect(replies.length).toBeGreaterThan(2)
+  expect(new Set(replies)).toEqual(new Set(['OK']))
+})
+
 test('a store that has everything is left alone, also when it has more', async () => {
   const mark = await markAfter(HISTORY.slice(0, 3))
   const { ledger } = await run(HISTORY)

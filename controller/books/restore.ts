@@ -33,11 +33,14 @@ export async function restoreAccount(ledger: Ledger, restore: Restore): Promise<
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const known = await ledger.balance(account)
     if (known !== undefined && (await hasAll(ledger, account, known, mark))) return 'intact'
-    const opened = await ledger.open({ account, epoch, create: true, closed: true })
-    if (opened === 'FENCED') throw new RestoreFailed('another controller has taken over')
-    const before = await read(ledger, account)
-    if (!(await correctSpent(ledger, restore, before))) continue
     // Spending first: an account must not be able to spend what it has spent before.
+    if (known === undefined || (await missingSpent(ledger, restore, known)) !== undefined) {
+      const opened = await ledger.open({ account, epoch, create: true, closed: true })
+      if (opened === 'FENCED') throw new RestoreFailed('another controller has taken over')
+      const before = await read(ledger, account)
+      const spent = await missingSpent(ledger, restore, before)
+      if (spent !== undefined && !(await correct(ledger, restore, before, { credited: 0, spent }))) continue
+    }
     await applyCredits(ledger, restore)
     const after = await read(ledger, account)
     const added = await entriesAfter(ledger, account, mark.last)
@@ -80,16 +83,20 @@ function isFurther({ restoredTo }: Balance, { last }: Mark): boolean {
   return restoredTo !== undefined && last !== undefined && compareEntries(restoredTo, last) > 0
 }
 
-/** False: the account changed meanwhile. */
-async function correctSpent(ledger: Ledger, restore: Restore, balance: Balance): Promise<boolean> {
-  const { account, mark } = restore
-  if (isFurther(balance, mark)) return true
+/** What to add to what was spent, 0 to note the restore alone; undefined if a restore has done that. */
+async function missingSpent(
+  ledger: Ledger,
+  { account, mark }: Restore,
+  balance: Balance,
+): Promise<Nanos | undefined> {
+  if (isFurther(balance, mark)) return undefined
   const added = await entriesAfter(ledger, account, mark.last)
   const spent = mark.spent + newlySpent(added, mark) - (balance.credited - balance.posted)
   const isNoted = added.some(({ adjusted }) => adjusted?.text === textOf(mark))
-  return (spent === 0 && isNoted) || correct(ledger, restore, balance, { credited: 0, spent })
+  return spent === 0 && isNoted ? undefined : spent
 }
 
+/** False: the account changed meanwhile. */
 async function correct(
   ledger: Ledger,
   { account, epoch, mark }: Restore,

@@ -34,7 +34,9 @@ export const CONTROLLER: Mutant[] = [
     'controller/books/restore.ts',
     'controller/books/restore.test.ts',
     // A leader with an older checkpoint takes back what the one before has restored.
-    ['if (isFurther(balance, mark)) return true\n', ''],
+    ['if (isFurther(balance, mark)) return undefined\n', ''],
+    // It closes an account that lacks nothing.
+    ['known === undefined || (await missingSpent(ledger, restore, known)) !== undefined', 'true'],
   ),
 
   ...faults(
