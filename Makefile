@@ -78,7 +78,7 @@ test: test-packages install test-binaries $(VENV) ## Run the static checks and a
 test-all: test ## Run test, thousands of cases for each property, and all that takes long
 	@FC_RUNS=5000 vitest run --testTimeout=300000 $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))
 	@OPENAPI_EXAMPLES=100 vitest run test/e2e/openapi.test.ts
-	@CHAOS_ROUNDS=2 vitest run test/chaos
+	@CHAOS_ROUNDS=2 vitest run --no-file-parallelism test/chaos
 	@LEDGER_RUNS=1000 vitest run $(LEDGER_MODEL)
 	@BURST_ROUNDS=20 vitest run test/integration/proxy/burst.test.ts
 	@DISCONNECT_OFFSETS=500 vitest run --testTimeout=300000 test/e2e/disconnects.test.ts

@@ -70,7 +70,8 @@ export interface World {
 
 /** Resolves when every proxy serves every kind of caller. */
 export async function startWorld(options: FleetOptions): Promise<World> {
-  const env = { SLUICE_LEASE_DURATION: '3s', ...options.env }
+  // Shorter than the default, and longer than a busy machine takes to renew it: nothing here restarts a controller that exits.
+  const env = { SLUICE_LEASE_DURATION: '5s', ...options.env }
   const fleet = await startFleet({ ...options, env })
   const gates = createGates()
   const upstream = await startUpstream(gates.script)
