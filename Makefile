@@ -83,7 +83,7 @@ test-all: test ## Run test, thousands of cases for each property, and all that t
 	@BURST_ROUNDS=20 vitest run test/integration/proxy/burst.test.ts
 	@DISCONNECT_OFFSETS=500 vitest run --testTimeout=300000 test/e2e/disconnects.test.ts
 	@SOAK_MINUTES=5 vitest run test/soak
-	@SCALE_KEYS=10000 vitest run test/scale
+	@SCALE_KEYS=10000 vitest run --no-file-parallelism test/scale
 	@$(MAKE) --no-print-directory agents
 	@node test/mutants/run.ts --tests-pass
 	@node tools/pack-check.ts
