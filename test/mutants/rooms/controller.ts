@@ -169,7 +169,7 @@ export const CONTROLLER: Mutant[] = [
       'if (this.#journal === undefined) await this.#trimSometimes(account)',
     ],
     // The entries of a busy account fill the memory of Redis.
-    ['await this.#trimSometimes(account)', ''],
+    ['await this.#trimSometimes(account)', 'void account'],
     ['await this.#reap(account)\n        await this.#trim(account)', 'await this.#reap(account)'],
     // Old entries are removed at every look.
     ['this.#trimmedAt.set(account, now)', ''],
