@@ -251,6 +251,7 @@ ones are in the journal.`),
       )
       .argument('<account>', 'namespace/name of the Account')
       .addOption(valued('--since <time>', 'how far back: 90s, 15m, 2h', span).default(3_600_000, '1h'))
+      .addOption(valued('--sub <name>', 'only this sub-account', text))
       .addHelpText('after', NEEDS_REDIS),
     async () => (await import('./ledger/list.ts')).list,
   )
@@ -264,6 +265,9 @@ negative one as --spent=-1.50.`),
       .argument('<account>', 'namespace/name of the Account')
       .addOption(valued('--credited <amount>', 'raise what the account was credited by this', dollars))
       .addOption(valued('--spent <amount>', 'raise what the account has spent by this', dollars))
+      .addOption(
+        valued('--sub <name>', 'correct the allowance of this sub-account, and nothing of its parent', text),
+      )
       .addOption(valued('--reason <text>', 'why, for the journal', text).makeOptionMandatory())
       .addOption(valued('--id <id>', 'of an earlier attempt: nothing is corrected twice', text))
       .option('--dry-run', 'change nothing, and show what would change')

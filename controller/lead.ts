@@ -234,7 +234,8 @@ export class Leader {
     const found: LedgerAccount[] = []
     const accounts = this.#latest?.accounts.values() ?? [].values()
     const reader = async () => {
-      for (const { id, namespace, name } of accounts) {
+      for (const { id, namespace, name, parent } of accounts) {
+        if (parent !== undefined) continue
         const balance = await this.#options.store.ledger.balance(id)
         if (balance === undefined) continue
         const { credited, posted, lastEntry } = balance

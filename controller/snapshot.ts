@@ -141,8 +141,10 @@ export interface CreditPlan {
   id: string
   /** Set by the API server; differs for a Credit that was re-created, which the ledger already has. */
   uid?: string
-  /** objectId of the Account. */
+  /** objectId of the account that the ledger has; of a sub-account, its parent. */
   account: string
+  /** objectId of the sub-account that gets the allowance. */
+  sub?: string
   amount: Nanos
 }
 

@@ -4,7 +4,7 @@ import { formatDollars, type Nanos } from '../../contract/money.ts'
 import type { Ledger } from '../../store/ledger/contract.ts'
 import { CommandFailure, json, type OutputOptions, type Tool, UsageError } from '../command.ts'
 import { plain } from '../table.ts'
-import { accountId, presentEpoch, withStore } from './store.ts'
+import { accountId, presentEpoch, subAccountId, withStore } from './store.ts'
 
 interface AdjustOptions extends OutputOptions {
   /** The account, as namespace/name. */
@@ -12,6 +12,8 @@ interface AdjustOptions extends OutputOptions {
   /** By how much to raise the sums. */
   credited?: Nanos
   spent?: Nanos
+  /** Corrects the allowance of this sub-account alone. */
+  sub?: string
   reason: string
   id?: string
   dryRun?: boolean
@@ -30,15 +32,16 @@ export const adjust: Tool<AdjustOptions> = async (options, terminal) => {
   const { args, credited = 0, spent = 0, reason, dryRun = false } = options
   const [name = ''] = args
   const account = accountId(name)
+  const sub = subAccountId(name, options.sub)
   if (credited === 0 && spent === 0) throw new UsageError('name an amount with --credited or --spent')
   if (reason.length > MAX_REASON) throw new UsageError(`--reason may have ${MAX_REASON} characters`)
   const id = options.id ?? randomUUID()
   return withStore(terminal, async (store) => {
     const epoch = await presentEpoch(store)
-    const before = await sums(store.ledger, account)
+    const before = await sums(store.ledger, account, sub)
     let repeated = false
     if (!dryRun) {
-      const changes = [{ credited, spent }]
+      const changes = [{ ...(sub !== undefined && { sub }), credited, spent }]
       const reply = await store.ledger.adjust({
         account,
         epoch,
@@ -53,12 +56,21 @@ export const adjust: Tool<AdjustOptions> = async (options, terminal) => {
     }
     const after = dryRun
       ? { credited: before.credited + credited, spent: before.spent + spent }
-      : await sums(store.ledger, account)
-    const report = { account: name, id, dryRun, repeated, before: inDollars(before), after: inDollars(after) }
+      : await sums(store.ledger, account, sub)
+    const whose = options.sub === undefined ? name : `${options.sub} of ${name}`
+    const report = {
+      account: name,
+      sub: options.sub,
+      id,
+      dryRun,
+      repeated,
+      before: inDollars(before),
+      after: inDollars(after),
+    }
     if (options.output === 'json') terminal.print(json(report))
     else {
       terminal.print(
-        `${name}: ${describe(report.before)}, ${dryRun ? 'would be' : 'now'} ${describe(report.after)}`,
+        `${whose}: ${describe(report.before)}, ${dryRun ? 'would be' : 'now'} ${describe(report.after)}`,
       )
       if (repeated) terminal.print(`the correction ${id} was made before; nothing has changed`)
       else if (!dryRun) terminal.print(`correction ${id}: to repeat the command safely, add --id ${id}`)
@@ -72,10 +84,12 @@ interface Sums {
   spent: Nanos
 }
 
-async function sums(ledger: Ledger, account: string): Promise<Sums> {
-  const balance = await ledger.balance(account)
+async function sums(ledger: Ledger, account: string, sub: string | undefined): Promise<Sums> {
+  const balance = await ledger.balance(account, sub === undefined ? [] : [sub])
   if (balance === undefined) throw new CommandFailure(REFUSALS.NOACCT)
-  return { credited: balance.credited, spent: balance.credited - balance.posted }
+  const own = sub === undefined ? balance : balance.subs[sub]
+  if (own === undefined) throw new CommandFailure('the ledger does not have this sub-account')
+  return { credited: own.credited, spent: own.credited - own.posted }
 }
 
 const inDollars = ({ credited, spent }: Sums) => ({

@@ -109,7 +109,7 @@ test('the journal agrees with the ledger after a loss, a restore and repeated se
       const balance = await before.ledger.balance('a')
       if (balance === undefined) throw new Error('no account')
       const credits = history.flatMap((step, i) =>
-        step.do === 'credit' ? [[`default/c${i}`, step.amount] as const] : [],
+        step.do === 'credit' ? [[`default/c${i}`, { amount: step.amount }] as const] : [],
       )
       const mark = markOf(balance, Object.fromEntries(credits))
 

@@ -18,7 +18,7 @@ const entry = z.object({
   type: z.enum(['credit', 'settle', 'expire', 'late', 'lost', 'adjust']),
   entry: z.string().regex(/^\d+-\d+$/),
   ref: z.string(),
-  sub: z.string().optional(),
+  subId: z.string().optional(),
   delta: dollars,
   postedAs: z.string().optional(),
   /** Of a correction. */
@@ -30,12 +30,17 @@ const line = z.discriminatedUnion('type', [entry, opening])
 type Entry = z.output<typeof entry>
 
 /** What the lines say of one account. */
-export interface Written {
+export interface Written extends WrittenSums {
   name: string | undefined
-  credited: Nanos
-  spent: Nanos
   /** Ids of its entries. */
   entries: ReadonlySet<string>
+  /** Sub-accounts by id. */
+  subs: Readonly<Record<string, WrittenSums>>
+}
+
+interface WrittenSums {
+  credited: Nanos
+  spent: Nanos
   /** Credits that were applied: "namespace/name" and amount. */
   credits: Readonly<Record<string, Nanos>>
 }
@@ -74,13 +79,18 @@ export class JournalLines {
   sums(): Map<string, Written> {
     return new Map(
       [...this.#accounts].map(([id, { name, opening, entries }]) => {
-        const { credited, spent } = sumOf([...entries.values()])
+        const all = [...entries.values()]
+        const { credited, spent } = sumOf(all)
+        const subs = new Set(all.flatMap(({ subId }) => (subId === undefined ? [] : [subId])))
         const written = {
           name,
           credited: credited + (opening?.credited ?? 0),
           spent: spent + (opening?.spent ?? 0),
           entries: new Set(entries.keys()),
-          credits: creditsOf([...entries.values()]),
+          credits: creditsOf(all),
+          subs: Object.fromEntries(
+            [...subs].map((sub) => [sub, { ...sumOf(all, sub), credits: creditsOf(all, sub) }]),
+          ),
         }
         return [id, written]
       }),
@@ -88,9 +98,10 @@ export class JournalLines {
   }
 }
 
-function creditsOf(entries: readonly Entry[]): Record<string, Nanos> {
-  const credits = entries.flatMap(({ type, ref, sub, delta }) =>
-    type === 'credit' && sub === undefined ? [[ref, delta] as const] : [],
+/** Of a sub-account, or (without `part`) of the account itself. */
+function creditsOf(entries: readonly Entry[], part?: string): Record<string, Nanos> {
+  const credits = entries.flatMap(({ type, ref, subId, delta }) =>
+    type === 'credit' && subId === part ? [[ref, delta] as const] : [],
   )
   return Object.fromEntries(credits)
 }
@@ -99,7 +110,7 @@ function creditsOf(entries: readonly Entry[]): Record<string, Nanos> {
  * Counts every credit and every request once. After a loss, proxies repeat settles, the leader applies credits again, and it
  * restores the rest by a correction: the lines of the lost entries say all of that already.
  */
-function sumOf(entries: readonly Entry[]): { credited: Nanos; spent: Nanos } {
+function sumOf(entries: readonly Entry[], part?: string): { credited: Nanos; spent: Nanos } {
   const ids = new Set(entries.map(({ entry }) => entry))
   /** The first closing entry of requests that were repeated. */
   const first = new Map<string, string>()
@@ -107,9 +118,10 @@ function sumOf(entries: readonly Entry[]): { credited: Nanos; spent: Nanos } {
     if (postedAs !== undefined && ids.has(postedAs)) first.set(ref, postedAs)
   const credits = new Set<string>()
   const sums = { credited: 0, spent: 0 }
-  for (const { type, entry, ref, sub, delta, credited = 0, reason } of entries) {
+  for (const { type, entry, ref, subId, delta, credited = 0, reason } of entries) {
     const ofLeader = type === 'credit' || type === 'adjust'
-    if (ofLeader && sub !== undefined) continue
+    // Requests of sub-accounts are spending of the account as well.
+    if (subId !== part && (part !== undefined || ofLeader)) continue
     if (type === 'credit') {
       if (!credits.has(ref)) sums.credited += delta
       credits.add(ref)

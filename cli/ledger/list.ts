@@ -4,21 +4,24 @@ import type { LedgerEntry } from '../../store/ledger/contract.ts'
 import { timeOf } from '../../store/ledger/entry-log.ts'
 import { CommandFailure, json, type OutputOptions, type Tool } from '../command.ts'
 import { table } from '../table.ts'
-import { accountId, withStore } from './store.ts'
+import { accountId, subAccountId, withStore } from './store.ts'
 
 interface ListOptions extends OutputOptions {
   /** The account, as namespace/name. */
   args: string[]
   /** How far back, in ms. */
   since: number
+  /** Only this sub-account. */
+  sub?: string
 }
 
 const PAGE = 1_000
 const HEADS = ['time', 'type', 'ref', 'delta', 'reason', 'model', 'channel', 'tokens', 'flags']
 
-export const list: Tool<ListOptions> = async ({ args, since, output }, terminal) => {
+export const list: Tool<ListOptions> = async ({ args, since, sub, output }, terminal) => {
   const [name = ''] = args
   const account = accountId(name)
+  const part = subAccountId(name, sub)
   return withStore(terminal, async ({ ledger }) => {
     if ((await ledger.balance(account)) === undefined)
       throw new CommandFailure('the ledger does not have this account')
@@ -27,7 +30,7 @@ export const list: Tool<ListOptions> = async ({ args, since, output }, terminal)
     let after: string | undefined = `${Math.max(0, Date.now() - since)}-0`
     for (;;) {
       const page = await ledger.entries(account, after, PAGE)
-      entries.push(...page)
+      entries.push(...page.filter((entry) => part === undefined || entry.sub === part))
       after = page.at(-1)?.id
       if (page.length < PAGE) break
     }

@@ -53,13 +53,17 @@ interface Sums {
   spent: Nanos
 }
 
-function markFrom({ credited, spent, entries, credits }: Written): Mark {
+function markFrom({ credited, spent, entries, credits, subs }: Written): Mark {
   const last = [...entries].toSorted(compareEntries).at(-1)
+  const marked = Object.entries(subs).map(
+    ([id, own]) => [id, { ...own, credits: { ...own.credits } }] as const,
+  )
   return {
     credited,
     spent,
     entries: entries.size,
     credits: { ...credits },
+    subs: Object.fromEntries(marked),
     ...(last !== undefined && { last }),
   }
 }

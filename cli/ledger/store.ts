@@ -41,6 +41,11 @@ export function accountId(given: string): string {
   return objectId(namespace, name)
 }
 
+/** The id of a sub-account that is given by its name. */
+export function subAccountId(account: string, sub: string | undefined): string | undefined {
+  return sub === undefined ? undefined : accountId(`${account.split('/')[0]}/${sub}`)
+}
+
 /** The term of the present leader, which a command must not be older than. */
 export async function presentEpoch({ config }: Store): Promise<number> {
   const { epoch } = await config.position()

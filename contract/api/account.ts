@@ -8,14 +8,17 @@ const spec = z.strictObject({
     .optional()
     .meta({
       description:
-        'Not enforced yet: an account with a parent is not accepted. Will make this a sub-account, whose own funds are an ' +
-        'allowance: spending lowers both balances. Two levels.',
+        'Makes this a sub-account of another one in this namespace: the parent pays, and the own balance, raised by Credits, is ' +
+        'an allowance. Spending lowers both, and either is enough to refuse a request. Two levels.',
     }),
-  disabled: z.boolean().optional().meta({ description: 'Keys of a disabled account are answered 403.' }),
+  disabled: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Keys of a disabled account, and of its sub-accounts, are answered 403.' }),
   overdraft: price().optional().meta({ description: 'How far the balance may fall below zero, in dollars.' }),
   enforcement: z.enum(['Enforced', 'Unlimited']).default('Enforced').meta({
     description:
-      'Unlimited: spending is counted, but requests are never refused. The setting of the root account applies.',
+      'Unlimited: spending is counted, but requests are never refused. A sub-account has the setting of its parent.',
   }),
   limits: limits().optional().meta({
     description:
@@ -50,7 +53,8 @@ const rules: Rule<AccountSpec>[] = [
 export const account = defineKind({
   kind: 'Account',
   shortNames: ['acct'],
-  description: 'A payer: a balance that Credits raise and requests lower.',
+  description:
+    'A payer: a balance that Credits raise and requests lower. With a parent, an allowance of that account.',
   spec,
   specOptional: true,
   status,

@@ -173,6 +173,8 @@ export const accountRecord = z.object({
   enforced: z.boolean(),
   /** How far the balance may fall below zero. */
   overdraft: nanos,
+  /** Of a sub-account: the account whose balance pays. Its own balance is an allowance. */
+  parent: z.object({ id: z.string(), overdraft: nanos }).optional(),
 })
 export type AccountRecord = z.output<typeof accountRecord>
 

@@ -87,6 +87,13 @@ function isSame(a: Mark, b: Mark): boolean {
     a.last === b.last &&
     a.credited === b.credited &&
     a.spent === b.spent &&
-    Object.keys(a.credits).length === Object.keys(b.credits).length
+    creditsIn(a) === creditsIn(b) &&
+    subsOf(a).length === subsOf(b).length
   )
+}
+
+const subsOf = ({ subs = {} }: Mark) => Object.values(subs)
+
+function creditsIn(mark: Mark): number {
+  return [mark, ...subsOf(mark)].reduce((sum, { credits }) => sum + Object.keys(credits).length, 0)
 }

@@ -16,7 +16,7 @@ export function entryLine(accountId: string, entry: LedgerEntry, names: Names): 
     entry: id,
     type: kind,
     ref,
-    sub: sub === '' ? undefined : sub,
+    ...(sub !== '' && { sub: names.account(sub), subId: sub }),
     delta: formatDollars(delta),
     ...note,
     key: note && (names.key(note.key) ?? note.key),

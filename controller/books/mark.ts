@@ -1,36 +1,62 @@
 /** What a checkpoint keeps of one account: enough to restore its sums if the store loses them. */
 import { z } from 'zod'
-import type { Balance } from '../../store/ledger/contract.ts'
+import type { Nanos } from '../../contract/money.ts'
+import type { Balance, Sums } from '../../store/ledger/contract.ts'
 
 const nanos = z.int()
 
-export const mark = z.object({
+const sums = {
   credited: nanos,
   spent: nanos,
+  /** Credits that the ledger has applied, deleted ones included: "namespace/name" and amount. */
+  credits: z.record(z.string(), nanos),
+}
+
+export const mark = z.object({
+  ...sums,
   /** Number of entries that the sums count. */
   entries: z.int().min(0),
   /** The last of them; absent without one. */
   last: z.string().optional(),
-  /** Credits that the ledger has applied, deleted ones included: "namespace/name" and amount. */
-  credits: z.record(z.string(), nanos),
+  /** Sub-accounts by id. */
+  subs: z.record(z.string(), z.object(sums)).optional(),
 })
 export type Mark = z.output<typeof mark>
+
+/** `sub`: the sub-account that got the allowance. */
+export interface AppliedCredit {
+  sub?: string | undefined
+  amount: Nanos
+}
 
 /** Marks by account id. */
 export const marks = z.record(z.string(), mark)
 export type Marks = Record<string, Mark>
 
-/** `credits`: those that were applied since `before`, the last mark of the account. */
+/** `applied`: credits since `before`, the last mark of the account, by "namespace/name". */
 export function markOf(
-  { credited, posted, entries, lastEntry }: Balance,
-  credits: Readonly<Record<string, number>>,
+  { entries, lastEntry, ...balance }: Balance,
+  applied: Readonly<Record<string, AppliedCredit>>,
   before?: Mark,
 ): Mark {
+  const creditsOf = (sub?: string) =>
+    Object.fromEntries(
+      Object.entries(applied).flatMap(([id, credit]) => (credit.sub === sub ? [[id, credit.amount]] : [])),
+    )
+  const subs = Object.entries(balance.subs).map(([sub, own]) => {
+    const credits = { ...before?.subs?.[sub]?.credits, ...creditsOf(sub) }
+    return [sub, { ...sumsOf(own), credits }] as const
+  })
   return {
-    credited,
-    spent: credited - posted,
+    ...sumsOf(balance),
     entries,
     ...(lastEntry !== undefined && { last: lastEntry }),
-    credits: { ...before?.credits, ...credits },
+    credits: { ...before?.credits, ...creditsOf() },
+    // Those of deleted sub-accounts stay.
+    ...((subs.length > 0 || before?.subs !== undefined) && {
+      subs: { ...before?.subs, ...Object.fromEntries(subs) },
+    }),
   }
 }
+
+const sumsOf = ({ credited, posted }: Sums) => ({ credited, spent: credited - posted })

@@ -6,6 +6,7 @@ import { type Mark, markOf } from './mark.ts'
 import { RestoreFailed, restoreAccount } from './restore.ts'
 
 const ACCOUNT = 'a'
+const SUBS = ['s', 't']
 const LEASE_MS = 30_000
 const NOTE: EntryNote = {
   ...{ model: 'm', channel: '', key: 'k', endpoint: 'chat', tier: '', price: '' },
@@ -14,9 +15,9 @@ const NOTE: EntryNote = {
 
 /** What happens to the account, a second after the previous step. */
 type Step =
-  | { do: 'credit'; id: string; amount: number }
-  | { do: 'reserve'; id: string; seen: number }
-  | { do: 'settle'; id: string; actual: number }
+  | { do: 'credit'; id: string; amount: number; sub?: string }
+  | { do: 'reserve'; id: string; seen: number; sub?: string }
+  | { do: 'settle'; id: string; actual: number; sub?: string }
 
 /** A ledger that ran these steps, on a clock of its own. */
 async function run(steps: readonly Step[]) {
@@ -27,14 +28,15 @@ async function run(steps: readonly Step[]) {
   const settles = new Map<string, Settle>()
   for (const step of steps) {
     clock.now += 1_000
-    const { id } = step
-    if (step.do === 'credit') await ledger.topup({ account: ACCOUNT, epoch: 1, id, amount: step.amount })
+    const { id, sub } = step
+    if (step.do === 'credit') await ledger.topup({ account: ACCOUNT, epoch: 1, id, sub, amount: step.amount })
     else if (step.do === 'reserve') {
-      await ledger.reserve(reservation(id, step.seen))
+      await ledger.reserve(reservation(id, step.seen, sub))
       reservedAt.set(id, clock.now)
     } else {
       const settle = {
         account: ACCOUNT,
+        sub,
         id,
         actual: step.actual,
         reservedAt: reservedAt.get(id) ?? 0,
@@ -47,21 +49,25 @@ async function run(steps: readonly Step[]) {
   return { ledger, clock, reservedAt, settles }
 }
 
-function reservation(id: string, seen = 0) {
+function reservation(id: string, seen = 0, sub?: string) {
   const terms = { amount: 10, enforced: false, overdraft: 0, leaseMs: LEASE_MS }
-  return { account: ACCOUNT, id, seen, ...terms, note: NOTE }
+  return { account: ACCOUNT, sub, id, seen, ...terms, note: NOTE }
 }
 
 async function markAfter(steps: readonly Step[]): Promise<Mark> {
   const { ledger } = await run(steps)
-  const credits = steps.flatMap((step) => (step.do === 'credit' ? [[step.id, step.amount] as const] : []))
-  const balance = await ledger.balance(ACCOUNT)
+  const credits = steps.flatMap((step) =>
+    step.do === 'credit' ? [[step.id, { sub: step.sub, amount: step.amount }] as const] : [],
+  )
+  const balance = await ledger.balance(ACCOUNT, SUBS)
   if (balance === undefined) throw new Error('no account')
   return markOf(balance, Object.fromEntries(credits))
 }
 
-const sums = async (ledger: Ledger) => {
-  const { credited = 0, posted = 0, held = 0 } = (await ledger.balance(ACCOUNT)) ?? {}
+const sums = async (ledger: Ledger, sub?: string) => {
+  const balance = await ledger.balance(ACCOUNT, SUBS)
+  const own = sub === undefined ? balance : balance?.subs[sub]
+  const { credited = 0, posted = 0, held = 0 } = own ?? {}
   return { credited, spent: credited - posted, held }
 }
 
@@ -128,7 +134,10 @@ describe('an empty store', () => {
     const changes = [{ credited: 20, spent: -3 }]
     await ledger.adjust({ account: ACCOUNT, epoch: 1, id: 'o', reason: 'operator', changes })
     const balance = await ledger.balance(ACCOUNT)
-    const mark = markOf(balance ?? fail(), { 'default/c1': 100, 'default/c2': 50 })
+    const mark = markOf(balance ?? fail(), {
+      'default/c1': { amount: 100 },
+      'default/c2': { amount: 50 },
+    })
     const empty = createEmbeddedStore().ledger
     await restoreAccount(empty, { account: ACCOUNT, epoch: 2, mark })
     expect(await sums(empty)).toEqual({ credited: 170, spent: 13, held: 0 })
@@ -202,23 +211,29 @@ test('an older leader restores nothing', async () => {
   await expect(restore).rejects.toThrow(RestoreFailed)
 })
 
-/** Random histories: credits, and requests that begin and end in any order. */
+/** Random histories of the account and its sub-accounts: credits, and requests that begin and end in any order. */
 const history = fc
-  .array(fc.tuple(fc.constantFrom('credit', 'begin', 'end'), fc.nat(50), fc.nat(9)), {
-    minLength: 1,
-    maxLength: 40,
-  })
+  .array(
+    fc.tuple(
+      fc.constantFrom('credit', 'begin', 'end'),
+      fc.nat(50),
+      fc.nat(9),
+      fc.constantFrom(undefined, ...SUBS),
+    ),
+    { minLength: 1, maxLength: 40 },
+  )
   .map((plan) => {
     const steps: Step[] = []
-    const open: string[] = []
-    plan.forEach(([kind, amount, pick], i) => {
-      if (kind === 'credit') steps.push({ do: 'credit', id: `default/c${i}`, amount })
+    const open: { id: string; sub?: string }[] = []
+    plan.forEach(([kind, amount, pick, sub], i) => {
+      const of = sub === undefined ? {} : { sub }
+      if (kind === 'credit') steps.push({ do: 'credit', id: `default/c${i}`, amount, ...of })
       else if (kind === 'begin') {
-        open.push(`r${i}`)
-        steps.push({ do: 'reserve', id: `r${i}`, seen: amount % 5 })
+        open.push({ id: `r${i}`, ...of })
+        steps.push({ do: 'reserve', id: `r${i}`, seen: amount % 5, ...of })
       } else {
-        const [id] = open.splice(pick % Math.max(1, open.length), 1)
-        if (id !== undefined) steps.push({ do: 'settle', id, actual: amount })
+        const [ended] = open.splice(pick % Math.max(1, open.length), 1)
+        if (ended !== undefined) steps.push({ do: 'settle', ...ended, actual: amount })
       }
     })
     return steps
@@ -257,19 +272,32 @@ test('an older copy ends with each credit and each cost once, whatever came betw
         if (!early) await repeatSettles()
         for (const step of steps)
           if (step.do === 'credit')
-            await ledger.topup({ account: ACCOUNT, epoch: 2, id: step.id, amount: step.amount })
+            await ledger.topup({
+              account: ACCOUNT,
+              epoch: 2,
+              id: step.id,
+              sub: step.sub,
+              amount: step.amount,
+            })
         // Requests in flight end as well.
-        let spent = 0
-        for (const step of steps) if (step.do === 'settle') spent += step.actual
-        for (const [id, reservedAt] of before.reservedAt) {
-          if (before.settles.has(id)) continue
-          await ledger.settle({ account: ACCOUNT, id, actual: 3, reservedAt, note: NOTE })
-          spent += 3
+        const ended: Step[] = []
+        for (const step of steps) {
+          const { id, sub } = step
+          const reservedAt = before.reservedAt.get(id)
+          if (step.do !== 'reserve' || reservedAt === undefined || before.settles.has(id)) continue
+          await ledger.settle({ account: ACCOUNT, sub, id, actual: 3, reservedAt, note: NOTE })
+          ended.push({ do: 'settle', id, actual: 3, ...(sub !== undefined && { sub }) })
         }
         clock.now += 600_000
         await ledger.reap(ACCOUNT, 1_000)
-        const credited = steps.reduce((sum, step) => sum + (step.do === 'credit' ? step.amount : 0), 0)
-        expect(await sums(ledger)).toEqual({ credited, spent, held: 0 })
+        for (const part of [undefined, ...SUBS]) {
+          let [credited, spent] = [0, 0]
+          for (const step of [...steps, ...ended]) {
+            if (step.do === 'credit' && step.sub === part) credited += step.amount
+            if (step.do === 'settle' && (part === undefined || step.sub === part)) spent += step.actual
+          }
+          expect(await sums(ledger, part)).toEqual({ credited, spent, held: 0 })
+        }
       },
     ),
     { numRuns: 300 },

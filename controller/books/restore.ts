@@ -12,6 +12,7 @@ import type { Mark } from './mark.ts'
 const PAGE = 1_000
 /** The account may be in use: each correction must meet the sums that it was computed from. */
 const ATTEMPTS = 20
+const CHANGED = 'the account changed too fast'
 
 export class RestoreFailed extends Error {
   override name = 'RestoreFailed'
@@ -34,28 +35,52 @@ export async function restoreAccount(ledger: Ledger, restore: Restore): Promise<
     const known = await ledger.balance(account)
     if (known !== undefined && (await hasAll(ledger, account, known, mark))) return 'intact'
     // Spending first: an account must not be able to spend what it has spent before.
-    if (known === undefined || (await missingSpent(ledger, restore, known)) !== undefined) {
+    if (known === undefined || missingSpent(await look(ledger, restore), mark).length > 0) {
       const opened = await ledger.open({ account, epoch, create: true, closed: true })
       if (opened === 'FENCED') throw new RestoreFailed('another controller has taken over')
-      const before = await read(ledger, account)
-      const spent = await missingSpent(ledger, restore, before)
-      if (spent !== undefined && !(await correct(ledger, restore, before, { credited: 0, spent }))) continue
+      const view = await look(ledger, restore)
+      if (!(await correct(ledger, restore, view, missingSpent(view, mark)))) continue
     }
     await applyCredits(ledger, restore)
-    const after = await read(ledger, account)
-    const added = await entriesAfter(ledger, account, mark.last)
-    const missing = mark.credited + newlyCredited(added, mark) - after.credited
-    const credited = isFurther(after, mark) ? Math.max(0, missing) : missing
-    if (credited === 0 || (await correct(ledger, restore, after, { credited, spent: 0 }))) return 'restored'
+    const view = await look(ledger, restore)
+    if (await correct(ledger, restore, view, missingCredited(view, mark))) return 'restored'
   }
-  throw new RestoreFailed('the account changed too fast')
+  throw new RestoreFailed(CHANGED)
 }
 
-async function read(ledger: Ledger, account: string): Promise<Balance> {
-  const balance = await ledger.balance(account)
-  if (balance === undefined) throw new RestoreFailed('the account is missing although it was opened')
-  return balance
+/** The account itself (undefined) or one of its sub-accounts. */
+type Part = string | undefined
+
+type Change = Adjust['changes'][number]
+
+/** What an account has, and what was done since the mark; `parts` are those that either knows. */
+interface View {
+  balance: Balance
+  added: LedgerEntry[]
+  parts: Part[]
 }
+
+async function look(ledger: Ledger, { account, mark }: Restore): Promise<View> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const before = await ledger.balance(account)
+    const added = await entriesAfter(ledger, account, mark.last)
+    const subs = new Set([
+      ...Object.keys(mark.subs ?? {}),
+      ...added.flatMap(({ sub }) => (sub === '' ? [] : [sub])),
+    ])
+    const balance = await ledger.balance(account, [...subs])
+    if (balance === undefined) throw new RestoreFailed('the account is missing although it was opened')
+    if (balance.entries === before?.entries) return { balance, added, parts: [undefined, ...subs] }
+  }
+  throw new RestoreFailed(CHANGED)
+}
+
+const NOTHING = { credited: 0, posted: 0, spent: 0, credits: {} }
+
+const sumsOf = (balance: Balance, part: Part) =>
+  part === undefined ? balance : (balance.subs[part] ?? NOTHING)
+
+const markedOf = (mark: Mark, part: Part) => (part === undefined ? mark : (mark.subs?.[part] ?? NOTHING))
 
 /** Whether the last entry that the mark counts is still there, or has only grown old. */
 export async function hasAll(
@@ -83,33 +108,43 @@ function isFurther({ restoredTo }: Balance, { last }: Mark): boolean {
   return restoredTo !== undefined && last !== undefined && compareEntries(restoredTo, last) > 0
 }
 
-/** What to add to what was spent, 0 to note the restore alone; undefined if a restore has done that. */
-async function missingSpent(
-  ledger: Ledger,
-  { account, mark }: Restore,
-  balance: Balance,
-): Promise<Nanos | undefined> {
-  if (isFurther(balance, mark)) return undefined
-  const added = await entriesAfter(ledger, account, mark.last)
-  const spent = mark.spent + newlySpent(added, mark) - (balance.credited - balance.posted)
+/** What to add to what was spent. The first correction is made even by zero: it notes what was restored. */
+function missingSpent({ balance, added, parts }: View, mark: Mark): Change[] {
+  if (isFurther(balance, mark)) return []
   const isNoted = added.some(({ adjusted }) => adjusted?.text === textOf(mark))
-  return spent === 0 && isNoted ? undefined : spent
+  return parts.flatMap((part) => {
+    const { credited, posted } = sumsOf(balance, part)
+    const spent = markedOf(mark, part).spent + newlySpent(added, mark, part) - (credited - posted)
+    const isDue = spent !== 0 || (part === undefined && !isNoted)
+    return isDue ? [{ sub: part, credited: 0, spent }] : []
+  })
+}
+
+function missingCredited({ balance, added, parts }: View, mark: Mark): Change[] {
+  return parts.flatMap((part) => {
+    const marked = markedOf(mark, part)
+    const missing =
+      marked.credited + newlyCredited(added, marked.credits, part) - sumsOf(balance, part).credited
+    const credited = isFurther(balance, mark) ? Math.max(0, missing) : missing
+    return credited === 0 ? [] : [{ sub: part, credited, spent: 0 }]
+  })
 }
 
 /** False: the account changed meanwhile. */
 async function correct(
   ledger: Ledger,
   { account, epoch, mark }: Restore,
-  { entries }: Balance,
-  change: Adjust['changes'][number],
+  { balance: { entries } }: View,
+  changes: readonly Change[],
 ): Promise<boolean> {
+  if (changes.length === 0) return true
   const reply = await ledger.adjust({
     account,
     epoch,
     id: `restore/${mark.last}/${entries}`,
     reason: 'restore',
     text: textOf(mark),
-    changes: [change],
+    changes,
     ifEntries: entries,
     restoredTo: mark.last,
   })
@@ -120,18 +155,22 @@ async function correct(
 
 /** Credits that the ledger has are not applied again; deleted ones are, so that they count as applied. */
 async function applyCredits(ledger: Ledger, { account, epoch, mark }: Restore): Promise<void> {
-  for (const [id, amount] of Object.entries(mark.credits)) {
-    const { reply } = await ledger.topup({ account, epoch, id, amount })
-    if (reply !== 'OK' && reply !== 'DUP')
-      throw new RestoreFailed(`the ledger refused a credit that it had applied before: ${reply}`)
-  }
+  const parts: [Part, Pick<Mark, 'credits'>][] = [[undefined, mark], ...Object.entries(mark.subs ?? {})]
+  for (const [sub, { credits }] of parts)
+    for (const [id, amount] of Object.entries(credits)) {
+      const { reply } = await ledger.topup({ account, epoch, id, amount, sub })
+      if (reply !== 'OK' && reply !== 'DUP')
+        throw new RestoreFailed(`the ledger refused a credit that it had applied before: ${reply}`)
+    }
 }
 
-function newlySpent(added: readonly LedgerEntry[], mark: Mark): Nanos {
+function newlySpent(added: readonly LedgerEntry[], mark: Mark, part: Part): Nanos {
   // A proxy repeats settles that the store may have lost. Its hold may have expired again before.
   const counted = new Set(added.filter((entry) => isCounted(entry, mark)).map(({ ref }) => ref))
   return added.reduce((sum, { kind, ref, sub, delta, adjusted }) => {
-    if (sub !== '' && (kind === 'credit' || kind === 'adjust')) return sum
+    const ofLeader = kind === 'credit' || kind === 'adjust'
+    // Requests of sub-accounts are spending of the account as well.
+    if (sub !== (part ?? '') && (part !== undefined || ofLeader)) return sum
     if (kind === 'credit') return sum
     if (adjusted !== undefined) return adjusted.reason === 'restore' ? sum : sum + adjusted.credited - delta
     return counted.has(ref) ? sum : sum - delta
@@ -141,10 +180,10 @@ function newlySpent(added: readonly LedgerEntry[], mark: Mark): Nanos {
 const isCounted = ({ postedAs }: LedgerEntry, { last }: Mark) =>
   postedAs !== undefined && last !== undefined && compareEntries(postedAs, last) <= 0
 
-function newlyCredited(added: readonly LedgerEntry[], { credits }: Mark): Nanos {
+function newlyCredited(added: readonly LedgerEntry[], known: Mark['credits'], part: Part): Nanos {
   return added.reduce((sum, { kind, ref, sub, delta, adjusted }) => {
-    if (sub !== '') return sum
-    if (kind === 'credit') return Object.hasOwn(credits, ref) ? sum : sum + delta
+    if (sub !== (part ?? '')) return sum
+    if (kind === 'credit') return Object.hasOwn(known, ref) ? sum : sum + delta
     return adjusted?.reason === 'operator' ? sum + adjusted.credited : sum
   }, 0)
 }

@@ -244,7 +244,7 @@ describe('a key in several Secrets', () => {
 describe('accounts and credits', () => {
   it('have overdraft, enforcement and disabled in their records', () => {
     const { accounts } = compileCase('accounts')
-    expect([...accounts.values()].map(({ name }) => name).sort()).toEqual(['plain', 'unlimited'])
+    expect([...accounts.values()].map(({ name }) => name).sort()).toEqual(['plain', 'sub', 'unlimited'])
     expect(accounts.get(objectId('default', 'plain'))).toMatchObject({
       disabled: true,
       enforced: true,
@@ -259,10 +259,37 @@ describe('accounts and credits', () => {
 
   it('with settings that are not enforced yet are not in force', () => {
     const compiled = compileCase('accounts')
-    for (const name of ['sub', 'renewing', 'everything'])
+    for (const name of ['renewing', 'everything'])
       expect(condition(compiled, `Account/${name}`, 'Accepted')).toBe('False NotSupported')
-    for (const field of ['spec.parent', 'spec.budget', 'spec.limits'])
+    for (const field of ['spec.budget', 'spec.limits'])
       expect(message(compiled, 'Account/everything', 'Accepted')).toContain(field)
+  })
+
+  it('of two levels have the parent of a sub-account beside its own allowance', () => {
+    const compiled = compileCase('sub-accounts')
+    const id = (name: string) => objectId('default', name)
+    expect(compiled.accounts.get(id('team'))).toMatchObject({
+      ...{ id: id('team'), overdraft: 1_000_000_000, enforced: false },
+      parent: { id: id('company'), overdraft: 2_500_000_000 },
+    })
+    expect(compiled.accounts.get(id('closed-team'))).toMatchObject({ disabled: true })
+    expect(compiled.credits.toSorted((a, b) => a.amount - b.amount)).toEqual([
+      { id: 'default/team-june', account: id('company'), sub: id('team'), amount: 20_000_000_000 },
+      { id: 'default/company-june', account: id('company'), amount: 100_000_000_000 },
+    ])
+  })
+
+  it.each([
+    ['third-level', 'Accepted', 'False Invalid'],
+    ['circle-a', 'Accepted', 'False Invalid'],
+    ['circle-b', 'Accepted', 'False Invalid'],
+    ['own-parent', 'Accepted', 'False Invalid'],
+    ['orphan', 'ResolvedRefs', 'False RefNotFound'],
+    ['limited-team', 'ResolvedRefs', 'False RefNotInForce'],
+  ] as const)('whose parent cannot pay are not in force: %s', (name, type, verdict) => {
+    const compiled = compileCase('sub-accounts')
+    expect(condition(compiled, `Account/${name}`, type)).toBe(verdict)
+    expect(compiled.accounts.get(objectId('default', name))).toBeUndefined()
   })
 
   it('become plans in nano-dollars, for accounts that are in force', () => {

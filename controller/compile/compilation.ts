@@ -32,7 +32,7 @@ export class Compilation {
   readonly #generated = new Map<string, GeneratedKey>()
   /** Ids of Channels and ModelRoutes by namespace. */
   readonly #routing = new Multimap<string, string>()
-  /** Ids of ApiKeys and Credits by the id of their Account. */
+  /** Ids of ApiKeys, Credits and sub-accounts by the id of their Account. */
   readonly #payers = new Multimap<string, string>()
   /** SHA-256 of the keys of each ApiKey, in force or not, and the reverse. */
   readonly #claims = new Map<string, readonly string[]>()
@@ -79,8 +79,17 @@ export class Compilation {
     const { kind, namespace } = placeOf(id)
     dirty.ids.add(id)
     if (kind === 'Channel' || kind === 'ModelRoute') dirty.namespaces.add(namespace)
-    if (kind === 'Account') for (const payer of this.#payers.get(id)) dirty.ids.add(payer)
+    if (kind === 'Account') this.#addPayers(id, dirty)
     if (kind === 'ApiKey' && found === undefined) this.#claim(id, [], dirty)
+  }
+
+  /** Everything that depends on an account, through its sub-accounts too. */
+  #addPayers(account: string, dirty: Dirty): void {
+    for (const payer of this.#payers.get(account)) {
+      const isNew = !dirty.ids.has(payer)
+      dirty.ids.add(payer)
+      if (isNew && placeOf(payer).kind === 'Account') this.#addPayers(payer, dirty)
+    }
   }
 
   #index(id: string, found: Found, change: 'add' | 'remove'): void {
@@ -145,12 +154,17 @@ export class Compilation {
     const known = new Set(ids)
     yield* ids
     for (const id of ids) {
-      const found = this.#resources.get(id)
-      const account = found && accountOf(found)
-      if (account === undefined || known.has(account)) continue
-      known.add(account)
-      yield account
+      for (let account = this.#accountOf(id); account !== undefined; account = this.#accountOf(account)) {
+        if (known.has(account)) break
+        known.add(account)
+        yield account
+      }
     }
+  }
+
+  #accountOf(id: string): string | undefined {
+    const found = this.#resources.get(id)
+    return found && accountOf(found)
   }
 
   #snapshotOf(ids: Iterable<string>): Snapshot {
@@ -215,11 +229,16 @@ function take<V>(
 
 const statusIdOf = ({ kind, metadata }: ObjectStatus) => `${kind}/${metadata.namespace}/${metadata.name}`
 
-/** "Account/namespace/name" of the account that an ApiKey or a Credit refers to. */
+/** "Account/namespace/name" of the account that an ApiKey, a Credit or a sub-account refers to. */
 function accountOf(found: Found): string | undefined {
-  if (isInvalid(found) || (found.kind !== 'ApiKey' && found.kind !== 'Credit')) return undefined
-  const { accountRef } = found.spec
-  return accountRef && `Account/${found.metadata.namespace}/${accountRef.name}`
+  if (isInvalid(found)) return undefined
+  const reference =
+    found.kind === 'Account'
+      ? found.spec.parent
+      : found.kind === 'ApiKey' || found.kind === 'Credit'
+        ? found.spec.accountRef
+        : undefined
+  return reference && `Account/${found.metadata.namespace}/${reference.name}`
 }
 
 function placeOf(id: string): { kind: string; namespace: string; name: string } {

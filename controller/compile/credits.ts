@@ -1,13 +1,13 @@
 import type { CreditSpec, Resource } from '../../contract/api/index.ts'
-import { objectId } from '../../contract/ids.ts'
 import type { CreditPlan, ObjectStatus, Snapshot } from '../snapshot.ts'
-import type { Accounts } from './accounts.ts'
+import type { Accounts, LedgerPlace } from './accounts.ts'
 import { nanos } from './amounts.ts'
 import { type Finding, judge, nameOf, noFindings } from './conditions.ts'
 
 interface CompiledCredit {
   /** The fault of its account, as in the status. */
   fault: string | undefined
+  place: LedgerPlace
   plan?: CreditPlan
   status: ObjectStatus
 }
@@ -22,10 +22,15 @@ export function compileCredits(
   const credits: CreditPlan[] = []
   const statuses: ObjectStatus[] = []
   for (const resource of snapshot.credits) {
-    const fault = accounts.fault(resource.metadata.namespace, resource.spec.accountRef.name)
+    const { namespace } = resource.metadata
+    const fault = accounts.fault(namespace, resource.spec.accountRef.name)
+    const place = accounts.place(namespace, resource.spec.accountRef.name)
     const known = compiledCredits.get(resource)
-    const credit =
-      known !== undefined && known.fault === fault?.message ? known : compileCredit(resource, fault)
+    const isCurrent =
+      known?.fault === fault?.message &&
+      known?.place.account === place.account &&
+      known.place.sub === place.sub
+    const credit = isCurrent ? known : compileCredit(resource, fault, place)
     compiledCredits.set(resource, credit)
     if (credit.plan !== undefined) credits.push(credit.plan)
     statuses.push(credit.status)
@@ -33,7 +38,11 @@ export function compileCredits(
   return { credits, statuses }
 }
 
-function compileCredit(resource: Resource<CreditSpec>, fault: Finding | undefined): CompiledCredit {
+function compileCredit(
+  resource: Resource<CreditSpec>,
+  fault: Finding | undefined,
+  place: LedgerPlace,
+): CompiledCredit {
   const { metadata, spec } = resource
   const findings = noFindings()
   if (fault !== undefined) findings.missing.push(fault)
@@ -44,10 +53,11 @@ function compileCredit(resource: Resource<CreditSpec>, fault: Finding | undefine
   const plan = {
     id: nameOf(resource),
     ...(metadata.uid !== undefined && { uid: metadata.uid }),
-    account: objectId(metadata.namespace, spec.accountRef.name),
+    ...place,
   }
   return {
     fault: fault?.message,
+    place,
     ...(inForce && { plan: { ...plan, amount } }),
     status: judge('Credit', metadata, { findings, inForce }),
   }

@@ -4,11 +4,11 @@
  */
 import type { Log } from '../../contract/log.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
-import type { Balance, Ledger } from '../../store/ledger/contract.ts'
+import type { Balance, Ledger, Sums } from '../../store/ledger/contract.ts'
 import { compareEntries } from '../../store/ledger/entry-log.ts'
 import type { Checkpoints } from '../books/checkpoints.ts'
 import type { Journal } from '../books/journal.ts'
-import { markOf } from '../books/mark.ts'
+import { type AppliedCredit, markOf } from '../books/mark.ts'
 import { restoreAccount } from '../books/restore.ts'
 import type {
   AppliedCredits,
@@ -36,7 +36,7 @@ interface CreditOptions {
 
 type Money = Pick<Compiled, 'accounts' | 'credits'>
 
-/** Knowledge about one account. */
+/** Knowledge about one account, with its sub-accounts. */
 interface Account {
   /** It had credits or spending: it is never opened again. */
   used: boolean
@@ -47,8 +47,8 @@ interface Account {
   balance: Balance | undefined
   /** What its status says, before the ledger has answered. */
   recorded: Pick<Funds, 'credited' | 'spent'>
-  /** Credits that the ledger has applied, as far as this process knows: "namespace/name" and amount. */
-  readonly credits: Record<string, number>
+  /** Credits that the ledger has applied, as far as this process knows, by "namespace/name". */
+  readonly credits: Record<string, AppliedCredit>
 }
 
 /** The leader of a later term was at work in the ledger. */
@@ -63,8 +63,10 @@ export class CreditApplier {
   readonly #results = new Map<string, { plan: CreditPlan; result: CreditResult }>()
   /** Accounts that received a credit since their balance was read. */
   readonly #raised = new Set<string>()
-  /** Sum of the Credits of each account. */
+  /** Sum of the Credits of each account, without those of its sub-accounts. */
   readonly #planned = new Map<string, number>()
+  /** Ids of sub-accounts by the id of their account. */
+  #subs = new Map<string, string[]>()
   /** The leader's term; undefined before the first publication. */
   #epoch: number | undefined
   /** The last result. */
@@ -91,7 +93,8 @@ export class CreditApplier {
     this.#epoch = epoch
     this.#remember(money)
     const attempt = new Attempt(this.#options.log)
-    const fresh = [...money.accounts.keys()].filter((id) => {
+    const fresh = [...this.#accounts.keys()].filter((id) => {
+      if (!money.accounts.has(id)) return false
       const account = this.#accounts.get(id)
       return account?.state === 'unknown' && !account.used
     })
@@ -108,7 +111,9 @@ export class CreditApplier {
   /** Reads the balances of these accounts (all without `ids`), and notices which the ledger has lost or has again. */
   async read(money: Money, ids: Iterable<string> = money.accounts.keys()): Promise<AppliedCredits> {
     this.#remember(money)
-    const known = [...ids].filter((id) => money.accounts.has(id))
+    const known = [...ids].filter(
+      (id) => money.accounts.get(id)?.parent === undefined && money.accounts.has(id),
+    )
     const closed = known.filter((id) => this.#accounts.get(id)?.state === 'lost')
     const attempt = new Attempt(this.#options.log)
     await attempt.runAll(known, (id) => this.#open(id))
@@ -148,11 +153,14 @@ export class CreditApplier {
     const funds = new Map<string, Funds>()
     const lost = new Set<string>()
     const withheld = new Set<string>()
-    for (const id of accounts.keys()) {
-      const account = this.#accounts.get(id)
-      if (account?.state === 'lost') lost.add(id)
+    for (const [id, { parent }] of accounts) {
+      const account = this.#accounts.get(parent?.id ?? id)
+      const { balance } = account ?? {}
+      if (parent !== undefined) {
+        if (balance !== undefined) funds.set(id, fundsOf(balance.subs[id] ?? EMPTY))
+      } else if (account?.state === 'lost') lost.add(id)
       else if (account?.state === 'withheld') withheld.add(id)
-      else if (account?.balance !== undefined) funds.set(id, fundsOf(account.balance))
+      else if (balance !== undefined) funds.set(id, fundsOf(balance))
     }
     this.#last = { results, funds, lost, withheld }
     return this.#last
@@ -165,12 +173,14 @@ export class CreditApplier {
   #remember({ accounts, credits }: Money): void {
     const named = new Set(credits.map(({ id }) => id))
     this.#planned.clear()
-    for (const { account, amount } of credits)
-      this.#planned.set(account, (this.#planned.get(account) ?? 0) + amount)
+    for (const { account, sub, amount } of credits)
+      if (sub === undefined) this.#planned.set(account, (this.#planned.get(account) ?? 0) + amount)
+    this.#rememberSubs(accounts)
     for (const id of this.#results.keys()) if (!named.has(id)) this.#results.delete(id)
     const { recorded } = this.#options
     for (const [id, record] of accounts)
-      if (!this.#accounts.has(id)) this.#accounts.set(id, firstSight(record, recorded))
+      if (record.parent === undefined && !this.#accounts.has(id))
+        this.#accounts.set(id, firstSight(record, recorded))
     for (const plan of credits) {
       if (this.#results.has(plan.id)) continue
       const result = recorded?.credit(plan.id)
@@ -178,6 +188,17 @@ export class CreditApplier {
       this.#results.set(plan.id, { plan, result })
       const account = this.#accounts.get(plan.account)
       if (account !== undefined) account.used = true
+    }
+  }
+
+  /** The balance of an account with a new sub-account is read again: the ledger may have known that one before. */
+  #rememberSubs(accounts: Money['accounts']): void {
+    const before = new Set([...this.#subs.values()].flat())
+    this.#subs = new Map()
+    for (const [id, { parent }] of accounts) {
+      if (parent === undefined) continue
+      this.#subs.set(parent.id, [...(this.#subs.get(parent.id) ?? []), id])
+      if (!before.has(id) && this.#accounts.get(parent.id)?.state === 'open') this.#raised.add(parent.id)
     }
   }
 
@@ -200,7 +221,7 @@ export class CreditApplier {
   async #readBalance(id: string): Promise<void> {
     const account = this.#accounts.get(id)
     if (account === undefined) return
-    const balance = await this.#options.ledger.balance(id)
+    const balance = await this.#balance(id)
     this.#raised.delete(id)
     if (balance !== undefined) {
       if (account.epoch === this.#epoch && this.#hasLost(id, balance)) {
@@ -222,6 +243,10 @@ export class CreditApplier {
     if (this.#epoch !== undefined) await this.#open(id)
   }
 
+  #balance(id: string): Promise<Balance | undefined> {
+    return this.#options.ledger.balance(id, this.#subs.get(id))
+  }
+
   async #restore(id: string, epoch: number): Promise<void> {
     const { checkpoints, ledger, log } = this.#options
     const account = this.#accounts.get(id)
@@ -230,7 +255,7 @@ export class CreditApplier {
     if ((await restoreAccount(ledger, { account: id, epoch, mark })) === 'intact') return
     log.warn({ account: id }, 'the ledger had lost entries of an account; its balance was restored')
     // From here on, the entries since the restore count.
-    const balance = await ledger.balance(id)
+    const balance = await this.#balance(id)
     if (balance !== undefined) await this.#note(id, account, balance)
   }
 
@@ -284,7 +309,10 @@ export class CreditApplier {
   #latest(plan: CreditPlan): CreditResult | undefined {
     const known = this.#results.get(plan.id)
     const same =
-      known?.plan.account === plan.account && known.plan.amount === plan.amount && known.plan.uid === plan.uid
+      known?.plan.account === plan.account &&
+      known.plan.sub === plan.sub &&
+      known.plan.amount === plan.amount &&
+      known.plan.uid === plan.uid
     return same ? known.result : undefined
   }
 
@@ -296,11 +324,11 @@ export class CreditApplier {
 
   async #topUp(plan: CreditPlan): Promise<void> {
     const { ledger, now } = this.#options
-    const { id, account: accountId, amount } = plan
+    const { id, account: accountId, sub, amount } = plan
     const account = this.#accounts.get(accountId)
     if (account === undefined) return
     if (this.#epoch === undefined) throw new TypeError('no term has begun')
-    const { reply } = await ledger.topup({ id, account: accountId, amount, epoch: this.#epoch })
+    const { reply } = await ledger.topup({ id, account: accountId, sub, amount, epoch: this.#epoch })
     const before = this.#latest(plan)
     if (reply === 'FENCED') throw new Fenced()
     if (reply === 'NOACCT') {
@@ -312,7 +340,7 @@ export class CreditApplier {
     }
     if (reply === 'OK' || reply === 'DUP') {
       account.used = true
-      account.credits[id] = amount
+      account.credits[id] = { sub, amount }
     }
     this.#results.set(id, { plan, result: resultOf(reply, before, now) })
     if (reply !== 'OK') return
@@ -325,6 +353,7 @@ export class CreditApplier {
 const CLOSED: CreditResult = { outcome: 'closed' }
 const WITHHELD: CreditResult = { outcome: 'withheld' }
 const NOTHING = { credited: 0, spent: 0 }
+const EMPTY: Sums = { posted: 0, held: 0, credited: 0 }
 
 function firstSight(record: AccountRecord, recorded: Recorded | undefined): Account {
   const { credited, spent } = recorded?.account(`${record.namespace}/${record.name}`) ?? NOTHING
@@ -361,6 +390,6 @@ function resultOf(
   }
 }
 
-function fundsOf({ posted, held, credited }: Balance): Funds {
+function fundsOf({ posted, held, credited }: Sums): Funds {
   return { balance: posted, held, credited, spent: credited - posted }
 }

@@ -4,6 +4,7 @@ import type { AccountRecord } from '../../contract/table/records.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import type { Ledger, Reserve, ReserveReply } from '../../store/ledger/contract.ts'
 import { GatewayError } from '../errors.ts'
+import { fundsOf, payerOf } from './funds.ts'
 import { Hold } from './hold.ts'
 import { Renewals } from './renewals.ts'
 import { type SettleEvents, Settles } from './settles.ts'
@@ -53,12 +54,12 @@ export class Holds {
     request: Pick<Reserve, 'id' | 'amount' | 'seen' | 'note'>,
     time: StoreTime = new StoreTime(),
   ): Promise<Hold> {
-    const { id, enforced, overdraft } = account
-    const command = { ...request, account: id, enforced, overdraft, leaseMs: LEASE_MS }
-    this.#touched.add(id)
-    if (!enforced && !this.#doubtful.has(id)) return this.#takeWithoutWaiting(command)
+    const { enforced } = account
+    const command = { ...request, ...payerOf(account), enforced, leaseMs: LEASE_MS }
+    this.#touched.add(command.account)
+    if (!enforced && !this.#doubtful.has(command.account)) return this.#takeWithoutWaiting(command)
     const { reservedAt, free } = taken(await this.#reserve(command, time))
-    this.#doubtful.delete(id)
+    this.#doubtful.delete(command.account)
     this.#clockOffset = reservedAt - Date.now()
     return this.#open(command, reservedAt, free)
   }
@@ -66,9 +67,11 @@ export class Holds {
   /** Throws insufficient_balance when the account has no funds left; for requests that end before a hold. */
   async admit(account: AccountRecord, time: StoreTime = new StoreTime()): Promise<void> {
     if (!account.enforced) return
-    const balance = await tryTwice(time, () => this.#ledger.balance(account.id))
+    const { account: id, sub } = payerOf(account)
+    const balance = await tryTwice(time, () => this.#ledger.balance(id, sub === undefined ? [] : [sub]))
     if (balance === undefined) throw unavailable()
-    if (balance.posted + account.overdraft <= 0) throw insufficientBalance('empty')
+    const empty = fundsOf(account, balance).find(({ posted, overdraft }) => posted + overdraft <= 0)
+    if (empty !== undefined) throw insufficientBalance(empty.of, 'empty')
   }
 
   /** Number of holds not yet settled. */
@@ -117,9 +120,16 @@ export class Holds {
     }
   }
 
-  #void({ account, id, note }: Reserve): Promise<unknown> {
+  #void({ account, sub, id, note }: Reserve): Promise<unknown> {
     const reservedAt = Date.now() + this.#clockOffset
-    return this.#settles.post({ account, id, actual: 0, reservedAt, note: { ...note, reason: 'unserved' } })
+    return this.#settles.post({
+      account,
+      sub,
+      id,
+      actual: 0,
+      reservedAt,
+      note: { ...note, reason: 'unserved' },
+    })
   }
 
   /** A reservation that fails is made up for by the next renewal; until one succeeds, requests of the account wait. */
@@ -176,7 +186,7 @@ function taken(reply: ReserveReply): Extract<ReserveReply, { reservedAt: number 
     case 'DUP':
       return reply
     case 'NOFUNDS':
-      throw insufficientBalance(reply.reason)
+      throw insufficientBalance(reply.of, reply.reason)
     case 'NOACCT':
       throw unavailable()
     // A finished hold must not pay for another upstream call.
@@ -186,12 +196,13 @@ function taken(reply: ReserveReply): Extract<ReserveReply, { reservedAt: number 
   }
 }
 
-function insufficientBalance(reason: 'empty' | 'hold'): GatewayError {
+function insufficientBalance(of: 'account' | 'sub', reason: 'empty' | 'hold'): GatewayError {
+  const funds = of === 'account' ? 'balance' : 'allowance'
   return new GatewayError(
     'insufficient_balance',
     reason === 'empty'
-      ? 'The balance of this account is used up.'
-      : 'The balance of this account does not cover the most that this request may cost; ask for fewer output tokens.',
+      ? `The ${funds} of this account is used up.`
+      : `The ${funds} of this account does not cover the most that this request may cost; ask for fewer output tokens.`,
   )
 }
 

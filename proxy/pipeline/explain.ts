@@ -9,6 +9,7 @@ import type { Balance, Ledger } from '../../store/ledger/contract.ts'
 import { isInForce } from '../auth/authenticate.ts'
 import { ENDPOINTS, type Endpoint } from '../dialects/index.ts'
 import { CATALOGUE, type ErrorCode } from '../errors.ts'
+import { fundsOf, payerOf } from '../ledger/funds.ts'
 import type { TableFollower } from '../table/follower.ts'
 import { modelAllowed } from '../table/routing.ts'
 import { type Candidate, contenders } from '../upstream/choose.ts'
@@ -122,7 +123,7 @@ export async function explain(
     explanation.candidates = candidatesOf(gateway, namespace, plan.route, { upstreamModel, endpoint })
   }
 
-  const balance = account === undefined ? undefined : await known(ledger.balance(account.id))
+  const balance = account === undefined ? undefined : await known(balanceOf(ledger, account))
   const shortfall = account === undefined ? undefined : fund(explanation, account, balance)
   // Without a route, only an enforced account is checked for funds: others have nothing to hold yet.
   if (shortfall !== undefined && (account?.enforced === true || !('none' in plan)))
@@ -134,7 +135,7 @@ export async function explain(
     const { inputTokens } = question
     const amount = amountToHold(account, plan.route, { inputTokens, outputTokens })
     explanation.hold = { amount: formatDollars(amount), inputTokens, outputTokens }
-    if (account.enforced && typeof balance === 'object' && free(account, balance) < amount)
+    if (account.enforced && typeof balance === 'object' && available(account, balance) < amount)
       refuse('insufficient_balance', 'the funds do not cover what would be held')
   }
   if (!explanation.candidates.some(({ state }) => state === 'ready' || state === 'resting'))
@@ -167,8 +168,16 @@ function addressNote(allowed: readonly string[]): string {
   return `requests from other addresses than ${allowed.join(', ')} are answered 403 ip_not_allowed`
 }
 
+function balanceOf(ledger: Pick<Ledger, 'balance'>, account: AccountRecord): Promise<Balance | undefined> {
+  const { account: id, sub } = payerOf(account)
+  return ledger.balance(id, sub === undefined ? [] : [sub])
+}
+
 /** Nano-dollars that a hold may still take. */
-const free = (account: AccountRecord, { posted, held }: Balance): Nanos => posted - held + account.overdraft
+function available(account: AccountRecord, balance: Balance): Nanos {
+  const free = fundsOf(account, balance).map(({ posted, held, overdraft }) => posted - held + overdraft)
+  return Math.min(...free)
+}
 
 /** Adds the funds to the explanation. Returns the refusal if they are empty or unknown. */
 function fund(
@@ -179,16 +188,19 @@ function fund(
   if (balance === 'unknown') return { code: 'store_unavailable', reason: 'the ledger does not answer' }
   if (balance === undefined)
     return { code: 'store_unavailable', reason: 'the ledger does not know the account' }
+  const funds = fundsOf(account, balance)
+  const own = funds.at(-1)
   explanation.funds = {
-    available: formatDollars(free(account, balance)),
-    balance: formatDollars(balance.posted),
-    held: formatDollars(balance.held),
+    available: formatDollars(available(account, balance)),
+    balance: formatDollars(own?.posted ?? 0),
+    held: formatDollars(own?.held ?? 0),
     overdraft: formatDollars(account.overdraft),
     enforced: account.enforced,
   }
-  return account.enforced && balance.posted + account.overdraft <= 0
-    ? { code: 'insufficient_balance', reason: 'the balance of the account is used up' }
-    : undefined
+  const empty = funds.find(({ posted, overdraft }) => posted + overdraft <= 0)
+  if (!account.enforced || empty === undefined) return undefined
+  const whose = account.parent === undefined || empty.of === 'sub' ? 'the account' : 'its parent account'
+  return { code: 'insufficient_balance', reason: `the balance of ${whose} is used up` }
 }
 
 /** The channels of a route: first those that can serve, in the order of attempts, then those that cannot. */

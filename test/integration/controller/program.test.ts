@@ -299,8 +299,9 @@ describe('a wiped ledger', () => {
       await world.apply('Credit', 'more', spec)
       await world.becomes('Credit', 'more', 'Ready', 'True Ready')
       expect(await posted()).toBe(6_000_000_000)
-      const { status: funds } = await world.get('Account', 'fresh')
-      expect(funds).toMatchObject({ credited: '10', spent: '4', balance: '6' })
+      const funds = async () => (await world.get('Account', 'fresh')).status
+      await until(async () => (await funds()).credited === '10', 'the status')
+      expect(await funds()).toMatchObject({ credited: '10', spent: '4', balance: '6' })
     },
     120_000,
   )

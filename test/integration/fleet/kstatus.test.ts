@@ -63,8 +63,8 @@ it.each<[KindName, string, object, object, string, Verdict]>([
     'InProgress',
   ],
   ['Channel', 'main', { secretRef: { name: 'nowhere' } }, { secretRef: null }, 'RefNotFound', 'InProgress'],
-  ['ApiKey', 'alice', { limits: { requestsPerMinute: 1 } }, { limits: null }, 'NotSupported', 'Failed'],
-  ['Account', 'team', { parent: { name: 'x' } }, { parent: null }, 'NotSupported', 'Failed'],
+  ['ApiKey', 'alice', { expiresAt: '2020-01-01T00:00:00Z' }, { expiresAt: null }, 'Expired', 'Failed'],
+  ['Account', 'team', { budget: { amount: '1', period: 'Day' } }, { budget: null }, 'NotSupported', 'Failed'],
 ])(
   'never reports a broken %s as current: %j',
   async (kind, name, breaks, mends, reason, verdict) => {

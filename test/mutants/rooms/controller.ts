@@ -18,11 +18,26 @@ export const CONTROLLER: Mutant[] = [
     ['a.metadata.createdAt - b.metadata.createdAt', 'b.metadata.createdAt - a.metadata.createdAt'],
   ),
 
-  // A budget is accepted but not enforced.
-  ...faults('controller/compile/accounts.ts', COMPILED, [
-    "['parent', 'budget', 'limits']",
-    "['parent', 'limits']",
-  ]),
+  ...faults(
+    'controller/compile/accounts.ts',
+    COMPILED,
+    // A budget is accepted but not enforced.
+    ["['budget', 'limits']", "['limits']"],
+    // A sub-account pays by itself.
+    ['...(payer !== undefined && { parent', '...(false && { parent'],
+    // A sub-account of a disabled account still spends.
+    [' || payer?.disabled === true', ''],
+    // An allowance is money.
+    ['{ account: id } : { account: parent.id, sub: id }', '{ account: id } : { account: parent.id }'],
+  ),
+  ...faults(
+    'controller/books/restore.ts',
+    'controller/books/restore.test.ts',
+    // A sub-account that was lost may spend its allowance again.
+    ['parts: [undefined, ...subs]', 'parts: [undefined]'],
+    // What a sub-account spends is not taken from its parent.
+    ['(part !== undefined || ofLeader)', 'true'],
+  ),
 
   ...faults(
     'controller/publish/publisher.ts',
@@ -34,9 +49,9 @@ export const CONTROLLER: Mutant[] = [
     'controller/books/restore.ts',
     'controller/books/restore.test.ts',
     // A leader with an older checkpoint takes back what the one before has restored.
-    ['if (isFurther(balance, mark)) return undefined\n', ''],
+    ['if (isFurther(balance, mark)) return []\n', ''],
     // It closes an account that lacks nothing.
-    ['known === undefined || (await missingSpent(ledger, restore, known)) !== undefined', 'true'],
+    ['known === undefined || missingSpent(await look(ledger, restore), mark).length > 0', 'true'],
   ),
 
   ...faults(
@@ -142,7 +157,7 @@ export const CONTROLLER: Mutant[] = [
     // A deleted Credit that is created again gives its money once more.
     ['await applyCredits(ledger, restore)', ''],
     // The costs since the loss are given away.
-    ['const spent = mark.spent + newlySpent(added, mark)', 'const spent = mark.spent'],
+    ['const spent = markedOf(mark, part).spent + newlySpent(added, mark, part)', 'const spent = markedOf(mark, part).spent'],
     // A correction that was interrupted is made again.
     ["return adjusted.reason === 'restore' ? sum :", 'return'],
   ),
@@ -200,7 +215,9 @@ export const CONTROLLER: Mutant[] = [
     'controller/compile/compilation.ts',
     'controller/compile/compilation.test.ts',
     // A key works although its account is closed, or is refused after the account is back.
-    ['for (const payer of this.#payers.get(id)) dirty.ids.add(payer)', ''],
+    ['this.#addPayers(id, dirty)', ''],
+    // A key of a sub-account works although the parent is gone.
+    ["if (isNew && placeOf(payer).kind === 'Account') this.#addPayers(payer, dirty)", ''],
     // A key refused in favor of an older one of the same value stays refused when that one is deleted.
     ['for (const other of this.#claimants.get(hash)) dirty.ids.add(other)', ''],
     // A key with an invalid resource keeps working.
