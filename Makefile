@@ -80,7 +80,7 @@ test-all: test ## Run test, thousands of cases for each property, and all that t
 	@OPENAPI_EXAMPLES=100 vitest run test/e2e/openapi.test.ts
 	@CHAOS_ROUNDS=2 vitest run --no-file-parallelism test/chaos
 	@LEDGER_RUNS=1000 vitest run $(LEDGER_MODEL)
-	@BURST_ROUNDS=20 vitest run test/integration/proxy/burst.test.ts
+	@BURST_ROUNDS=20 vitest run --no-file-parallelism test/integration/proxy/burst.test.ts test/integration/proxy/limits.test.ts
 	@DISCONNECT_OFFSETS=500 vitest run --testTimeout=300000 test/e2e/disconnects.test.ts
 	@SOAK_MINUTES=5 vitest run test/soak
 	@SCALE_KEYS=10000 vitest run --no-file-parallelism test/scale

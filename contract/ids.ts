@@ -25,6 +25,11 @@ export function objectId(namespace: string, name: string): string {
   return text.slice(0, 20)
 }
 
+/** The id of the account that counts the requests of an ApiKey without one. No Account has it. */
+export function ownAccountId(namespace: string, key: string): string {
+  return objectId(namespace, `key/${key}`)
+}
+
 /** SHA-256 of an API key, lower-case hex: the only form in which a key leaves the process that received it. */
 export function keyHash(key: string): string {
   return hash('sha256', key, 'hex')

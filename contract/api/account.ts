@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { amount, amountWithinLedger, limits, price, reference } from './fields.ts'
+import { amount, amountWithinLedger, limitRules, limits, price, reference } from './fields.ts'
 import { defineKind, type Rule } from './kind.ts'
 import { READY_COLUMNS, statusOf } from './status.ts'
 
@@ -20,10 +20,9 @@ const spec = z.strictObject({
     description:
       'Unlimited: spending is counted, but requests are never refused. A sub-account has the setting of its parent.',
   }),
-  limits: limits().optional().meta({
-    description:
-      'Not enforced yet: an account with limits is not accepted. Limits for all keys of this account together.',
-  }),
+  limits: limits()
+    .optional()
+    .meta({ description: 'Limits for all keys of this account, and of its sub-accounts, together.' }),
   budget: z
     .strictObject({
       amount: price().meta({ description: 'Not enforced yet. Dollars available in each period.' }),
@@ -48,6 +47,7 @@ const status = statusOf({
 const rules: Rule<AccountSpec>[] = [
   amountWithinLedger('overdraft', (s) => s.overdraft),
   amountWithinLedger('budget.amount', (s) => s.budget?.amount),
+  ...limitRules<AccountSpec>((s) => s.limits),
 ]
 
 export const account = defineKind({

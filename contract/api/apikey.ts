@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isAddressRange } from '../address.ts'
 import { MAX_GLOB_LENGTH, MAX_GLOB_STARS } from '../glob.ts'
-import { instant, limits, reference, secretEntry } from './fields.ts'
+import { instant, limitRules, limits, reference, secretEntry } from './fields.ts'
 import { defineKind } from './kind.ts'
 import { READY_COLUMNS, statusOf } from './status.ts'
 
@@ -32,9 +32,7 @@ const spec = z.strictObject({
   allowedIPs: z.array(z.string().min(2).max(64)).max(256).optional().meta({
     description: 'Client addresses (IPv4, IPv6) or CIDR ranges that may use the key. Empty: any.',
   }),
-  limits: limits()
-    .optional()
-    .meta({ description: 'Not enforced yet: a key with limits is not accepted. Limits for this key.' }),
+  limits: limits().optional().meta({ description: 'Limits for this key, beside those of its account.' }),
   secretRef: secretEntry('key')
     .optional()
     .meta({ description: 'Secret entry that contains the key itself.' }),
@@ -88,6 +86,7 @@ export const apiKey = defineKind({
   spec,
   status,
   rules: [
+    ...limitRules<ApiKeySpec>((s) => s.limits),
     {
       cel: '[has(self.secretRef), has(self.secretRefs), has(self.hashes)].filter(given, given).size() <= 1',
       message: 'spec has more than one of secretRef, secretRefs and hashes; keep one of them',

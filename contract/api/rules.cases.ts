@@ -61,8 +61,42 @@ const priceRules = [
   'perImage',
 ].map((field) => [`spec.price.${field} must lie within`, amounts(priced(field), false)])
 
+function limitCases(): Record<string, RuleCases> {
+  const models = (...names: string[]) => ({
+    limits: { models: Object.fromEntries(names.map((name) => [name, { requestsPerMinute: 1 }])) },
+  })
+  const queued = (queue: object) => ({ limits: { onLimit: 'Queue', queue } })
+  const many = (count: number) => models(...Array.from({ length: count }, (_, i) => `m${i}`))
+  return {
+    'spec.limits.models may have at most 32': {
+      passes: created({}, { limits: {} }, many(0), many(32)),
+      fails: created(many(33)),
+    },
+    'spec.limits.queue needs': {
+      passes: created(
+        { limits: {} },
+        { limits: { onLimit: 'Queue' } },
+        { limits: { onLimit: 'Queue', queue: {} } },
+      ),
+      fails: created({ limits: { queue: {} } }, { limits: { onLimit: 'Reject', queue: { requests: 1 } } }),
+    },
+    'spec.limits.queue.wait must be': {
+      passes: created(queued({}), queued({ wait: '60s' }), queued({ wait: '1m' }), queued({ wait: '500ms' })),
+      fails: created(queued({ wait: '61s' }), queued({ wait: '1h' })),
+    },
+    'spec.limits.models must name models': {
+      passes: created(
+        { limits: { requestsPerMinute: 1 } },
+        models('*', 'a/b:c', 'x'.repeat(256), '*'.repeat(8)),
+      ),
+      fails: created(models(''), models('x'.repeat(257)), models('fine', '*'.repeat(9))),
+    },
+  }
+}
+
 export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
   ApiKey: {
+    ...limitCases(),
     'spec has more than one of secretRef': {
       passes: created(
         {},
@@ -117,6 +151,7 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
     },
   },
   Account: {
+    ...limitCases(),
     'spec.overdraft must lie within': amounts(
       (text) => (text === undefined ? {} : { overdraft: text }),
       false,

@@ -142,6 +142,21 @@ export const tableRecord = z.object({
 })
 export type TableRecord = z.output<typeof tableRecord>
 
+/** A limit of a key or an account. */
+const limitRecord = z.object({
+  /** Its counter, within the key or account. */
+  id: z.string(),
+  kind: z.enum(['requests', 'tokens', 'concurrent']),
+  most: z.int(),
+  /** 0 for `concurrent`. */
+  windowMs: milliseconds,
+  /** A glob, for the names of models that clients use. Absent: all models. */
+  model: z.string().optional(),
+  /** Of `concurrent`: so many requests wait for a place in each proxy, at most this long. Absent: none waits. */
+  queue: z.object({ most: z.int(), waitMs: milliseconds }).optional(),
+})
+export type LimitRecord = z.output<typeof limitRecord>
+
 /** One API key, stored under its SHA-256. */
 export const keyRecord = z.object({
   version: z.literal(RECORD_VERSION),
@@ -158,8 +173,9 @@ export const keyRecord = z.object({
   models: z.array(z.string()),
   /** Addresses and ranges; empty: any. */
   allowedIPs: z.array(z.string()),
-  /** objectId of the Account that pays; absent: not metered. */
+  /** objectId of the Account that pays; of a key that has limits and no Account, its ownAccountId; else absent: not metered. */
   account: z.string().optional(),
+  limits: z.array(limitRecord).optional(),
 })
 export type KeyRecord = z.output<typeof keyRecord>
 
@@ -174,7 +190,10 @@ export const accountRecord = z.object({
   /** How far the balance may fall below zero. */
   overdraft: nanos,
   /** Of a sub-account: the account whose balance pays. Its own balance is an allowance. */
-  parent: z.object({ id: z.string(), overdraft: nanos }).optional(),
+  parent: z.object({ id: z.string(), overdraft: nanos, limits: z.array(limitRecord).optional() }).optional(),
+  limits: z.array(limitRecord).optional(),
+  /** It counts for a key without an Account; the key is served while the store is away. */
+  ofKey: z.boolean().optional(),
 })
 export type AccountRecord = z.output<typeof accountRecord>
 

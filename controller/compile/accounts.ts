@@ -4,6 +4,7 @@ import { type AccountRecord, RECORD_VERSION } from '../../contract/table/records
 import type { ObjectStatus, Snapshot } from '../snapshot.ts'
 import { nanos } from './amounts.ts'
 import { type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
+import { compileLimits } from './limits.ts'
 
 export interface Accounts {
   records: Map<string, AccountRecord>
@@ -21,7 +22,7 @@ export interface LedgerPlace {
 }
 
 /** Limits on spending that are not enforced yet. An account that sets one is refused, rather than served without it. */
-const NOT_ENFORCED = ['budget', 'limits'] as const
+const NOT_ENFORCED = ['budget'] as const
 
 export function compileAccounts(snapshot: Snapshot): Accounts {
   const records = new Map<string, AccountRecord>()
@@ -108,8 +109,7 @@ function accountOf(
   const findings = noFindings()
   for (const field of NOT_ENFORCED) {
     if (spec[field] === undefined) continue
-    const verb = field === 'limits' ? 'are' : 'is'
-    const message = `${field} ${verb} not enforced yet, so the account is not in force; remove spec.${field}`
+    const message = `${field} is not enforced yet, so the account is not in force; remove spec.${field}`
     findings.refusals.push({ reason: 'NotSupported', message })
   }
   const overdraft = nanos(spec.overdraft ?? '0')
@@ -135,10 +135,13 @@ function accountOf(
     disabled: (spec.disabled ?? false) || payer?.disabled === true,
     enforced: payer?.enforced ?? spec.enforcement === 'Enforced',
     overdraft,
-    ...(payer !== undefined && { parent: { id: payer.id, overdraft: payer.overdraft } }),
+    ...(payer !== undefined && { parent: pick(payer) }),
+    ...compileLimits(spec.limits),
   }
   return { record, status }
 }
+
+const pick = ({ id, overdraft, limits }: AccountRecord) => ({ id, overdraft, ...(limits && { limits }) })
 
 function refuseParent(findings: Findings, parent: Extract<Parent, string>, name: string): void {
   const account = `spec.parent refers to the Account ${name}, which`

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { objectId } from '../../contract/ids.ts'
+import { objectId, ownAccountId } from '../../contract/ids.ts'
 import type { Compiled, GeneratedKey, Snapshot } from '../snapshot.ts'
 import { emptySnapshot, SecretData } from '../snapshot.ts'
 import { Catalogue } from '../source/folder/catalogue.ts'
@@ -84,13 +84,39 @@ describe('keys', () => {
       expect(condition(compiled, `ApiKey/${name}`, 'Accepted')).toBe('False Conflicted')
   })
 
-  it('with limits are not in force', () => {
-    const compiled = compileCase('key-limits')
-    expect(publishedNames(compiled)).toEqual(['unlimited'])
-    expect(condition(compiled, 'ApiKey/limited', 'Accepted')).toBe('False NotSupported')
-    expect(message(compiled, 'ApiKey/limited', 'Accepted')).toBe(
-      'limits are not enforced yet, so the key is not in force; remove spec.limits',
-    )
+  it('have their limits as counters', () => {
+    const { keys, accounts } = compileCase('key-limits')
+    const [minute, day] = [60_000, 86_400_000]
+    expect(keys.get('12'.repeat(32))).toMatchObject({
+      account: team,
+      limits: [
+        { id: 'rm', kind: 'requests', most: 60, windowMs: minute },
+        { id: 'td', kind: 'tokens', most: 1_000_000, windowMs: day },
+        { id: 'c', kind: 'concurrent', most: 3, windowMs: 0 },
+      ],
+    })
+    expect(accounts.get(team)?.limits).toEqual([{ id: 'c', kind: 'concurrent', most: 10, windowMs: 0 }])
+    expect(accounts.get(objectId('default', 'sub'))?.parent?.limits).toHaveLength(1)
+  })
+
+  it('without an account have one that counts their requests, if they have limits', () => {
+    const { keys, accounts } = compileCase('key-limits')
+    const own = ownAccountId('default', 'unmetered')
+    const { account, limits = [] } = keys.get('34'.repeat(32)) ?? {}
+    expect(account).toBe(own)
+    expect(accounts.get(own)).toMatchObject({ enforced: false, ofKey: true })
+    expect(limits.map(({ kind, most, model }) => [kind, most, model])).toEqual([
+      ['requests', 1_000, undefined],
+      ['tokens', 5_000, 'gpt-4o*'],
+      ['requests', 1, 'exact'],
+    ])
+    expect(new Set(limits.map(({ id }) => id)).size).toBe(3)
+    for (const { id } of limits) expect(id).toMatch(/^[a-z0-9/]+$/)
+    expect(keys.get('56'.repeat(32))?.account).toBeUndefined()
+    expect(keys.get('78'.repeat(32))?.limits).toEqual([
+      { id: 'rm', kind: 'requests', most: 60, windowMs: 60_000 },
+      { id: 'c', kind: 'concurrent', most: 1, windowMs: 0, queue: { most: 100, waitMs: 30_000 } },
+    ])
   })
 
   it('of an account that cannot pay are published without its record', () => {
@@ -261,8 +287,7 @@ describe('accounts and credits', () => {
     const compiled = compileCase('accounts')
     for (const name of ['renewing', 'everything'])
       expect(condition(compiled, `Account/${name}`, 'Accepted')).toBe('False NotSupported')
-    for (const field of ['spec.budget', 'spec.limits'])
-      expect(message(compiled, 'Account/everything', 'Accepted')).toContain(field)
+    expect(message(compiled, 'Account/everything', 'Accepted')).toContain('spec.budget')
   })
 
   it('of two levels have the parent of a sub-account beside its own allowance', () => {

@@ -238,6 +238,31 @@ it('a change of a key compiles no other key', () => {
   expect(touched.table).toBe(false)
 })
 
+it('what belongs to a sub-account follows the parent', () => {
+  const source = new Source()
+  const compilation = new Compilation(compileSlice)
+  const made = (kind: KindName, name: string, spec: object, what: 'there' | 'gone' = 'there') => ({
+    ...{ kind, name, spec, what, namespace: 'one', createdAt: 0 },
+  })
+  const apply = (...resources: Step['resources']) =>
+    compilation.apply(source.changes({ resources, secrets: [], generated: [] }), START)
+  apply(
+    made('Account', 'root', {}),
+    made('Account', 'sub', { parent: { name: 'root' } }),
+    made('Credit', 'c', { accountRef: { name: 'sub' }, amount: '1' }),
+    made('ApiKey', 'k', { hashes: [keyHash(KEY)], accountRef: { name: 'sub' } }),
+  )
+  const { touched } = apply(made('Account', 'root', {}, 'gone'))
+  expect([...touched.statuses.keys()].sort()).toEqual([
+    'Account/one/root',
+    'Account/one/sub',
+    'ApiKey/one/k',
+    'Credit/one/c',
+  ])
+  expect([...touched.accounts.values()]).toEqual([undefined, undefined])
+  expect([...touched.credits.values()]).toEqual([undefined])
+})
+
 it('a key is compiled again when its time has come, without a change', () => {
   const source = new Source()
   const compilation = new Compilation(compileSlice)

@@ -3,7 +3,7 @@
  * changed resource, the credits of an account, the channels and routes of a namespace. These are compiled as if they were
  * everything, and the result replaces their previous one.
  */
-import { objectId } from '../../contract/ids.ts'
+import { objectId, ownAccountId } from '../../contract/ids.ts'
 import type { TableRecord } from '../../contract/table/records.ts'
 import { Multimap } from '../../kit/multimap.ts'
 import type {
@@ -128,8 +128,9 @@ export class Compilation {
       take(this.#statuses, id, statuses.get(id), touched.statuses)
       const { kind, namespace, name } = placeOf(id)
       if (kind === 'ApiKey') put(this.#untils, id, untils.get(`${namespace}/${name}`))
-      const account = objectId(namespace, name)
-      if (kind === 'Account') take(this.#accounts, account, compiled.accounts.get(account), touched.accounts)
+      const account = kind === 'ApiKey' ? ownAccountId(namespace, name) : objectId(namespace, name)
+      if (kind === 'Account' || kind === 'ApiKey')
+        take(this.#accounts, account, compiled.accounts.get(account), touched.accounts)
       const credit = `${namespace}/${name}`
       if (kind === 'Credit') take(this.#credits, credit, credits.get(credit), touched.credits)
     }

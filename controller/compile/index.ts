@@ -27,7 +27,13 @@ export interface Slice {
 export function compileSlice(snapshot: Snapshot, now: number): Slice {
   const accounts = compileAccounts(snapshot)
   const { credits, statuses: creditStatuses } = compileCredits(snapshot, accounts)
-  const { keys, claims, untils, statuses: keyStatuses } = compileKeys(snapshot, accounts, now)
+  const {
+    keys,
+    accounts: ownAccounts,
+    claims,
+    untils,
+    statuses: keyStatuses,
+  } = compileKeys(snapshot, accounts, now)
   const channels = compileChannels(snapshot)
   const routes = compileRoutes(snapshot, channels)
   const statuses = [
@@ -45,7 +51,7 @@ export function compileSlice(snapshot: Snapshot, now: number): Slice {
   const compiled = {
     table: tableOf(channels, routes),
     keys,
-    accounts: accounts.records,
+    accounts: new Map([...accounts.records, ...ownAccounts]),
     credits,
     statuses: statuses.sort(byKindAndName),
     until: earliest(untils),

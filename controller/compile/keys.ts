@@ -1,11 +1,12 @@
 import type { ApiKeySpec, Resource } from '../../contract/api/index.ts'
-import { objectId } from '../../contract/ids.ts'
-import { type KeyRecord, RECORD_VERSION } from '../../contract/table/records.ts'
+import { objectId, ownAccountId } from '../../contract/ids.ts'
+import { type AccountRecord, type KeyRecord, RECORD_VERSION } from '../../contract/table/records.ts'
 import type { GeneratedKey, ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
 import type { Accounts } from './accounts.ts'
 import { byAge, type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
 import { type Credential, credentialsOf, secretNamesOf } from './credentials.ts'
 import { expiryOf, isWithin, type Span } from './expiry.ts'
+import { compileLimits } from './limits.ts'
 
 interface Keyed extends Credential {
   record: KeyRecord
@@ -18,6 +19,7 @@ interface Reading {
   /** When this reading is valid. */
   span: Span
   credentials: Keyed[]
+  ownAccount: AccountRecord | undefined
   findings: Findings
   /** The status if no other ApiKey has the same key, and the fault of its account in it. */
   status?: { fault: string | undefined; object: ObjectStatus }
@@ -31,11 +33,13 @@ export function compileKeys(
   now: number,
 ): {
   keys: Map<string, KeyRecord>
+  accounts: Map<string, AccountRecord>
   claims: Map<string, string[]>
   untils: Map<string, number>
   statuses: ObjectStatus[]
 } {
   const keys = new Map<string, KeyRecord>()
+  const own = new Map<string, AccountRecord>()
   const claims = new Map<string, string[]>()
   const untils = new Map<string, number>()
   const statuses: ObjectStatus[] = []
@@ -51,9 +55,10 @@ export function compileKeys(
     const inForce =
       claimed === undefined && reading.credentials.length > 0 && reading.findings.refusals.length === 0
     if (inForce) for (const { hash, record } of reading.credentials) keys.set(hash, record)
+    if (inForce && reading.ownAccount !== undefined) own.set(reading.ownAccount.id, reading.ownAccount)
     statuses.push(statusOf(resource, reading, accounts, { claimed, inForce }))
   }
-  return { keys, claims, untils, statuses }
+  return { keys, accounts: own, claims, untils, statuses }
 }
 
 function read(resource: Resource<ApiKeySpec>, snapshot: Snapshot, now: number): Reading {
@@ -68,22 +73,16 @@ function read(resource: Resource<ApiKeySpec>, snapshot: Snapshot, now: number): 
   if (isCurrent && known.secrets.every((secret, i) => secret === secrets[i])) return known
 
   const findings = noFindings()
-  refuseLimits(spec, findings)
   const expiry = expiryOf(spec, now, findings)
   const credentials = credentialsOf(
     resource,
     { generated, secrets: snapshot.secrets, expiry, now },
     findings,
   ).map((credential) => ({ ...credential, record: recordOf(resource, credential) }))
-  const reading = { secrets, generated, span: expiry.span, credentials, findings }
+  const ownAccount = ownAccountOf(resource)
+  const reading = { secrets, generated, span: expiry.span, credentials, ownAccount, findings }
   readings.set(resource, reading)
   return reading
-}
-
-function refuseLimits(spec: ApiKeySpec, findings: Findings): void {
-  if (spec.limits === undefined) return
-  const message = 'limits are not enforced yet, so the key is not in force; remove spec.limits'
-  findings.refusals.push({ reason: 'NotSupported', message })
 }
 
 /** If two ApiKeys have the same key, it would be unclear who pays: the older one keeps it. */
@@ -100,6 +99,12 @@ function claimedBy(
 }
 
 function recordOf({ metadata, spec }: Resource<ApiKeySpec>, { preview, until }: Credential): KeyRecord {
+  const limits = compileLimits(spec.limits)
+  // Also if the account is missing: without this, requests with the key would go unmetered.
+  const account =
+    spec.accountRef !== undefined
+      ? objectId(metadata.namespace, spec.accountRef.name)
+      : limits.limits && ownAccountId(metadata.namespace, metadata.name)
   return {
     version: RECORD_VERSION,
     id: objectId(metadata.namespace, metadata.name),
@@ -110,8 +115,24 @@ function recordOf({ metadata, spec }: Resource<ApiKeySpec>, { preview, until }: 
     ...(until !== Number.POSITIVE_INFINITY && { expiresAt: until }),
     models: [...(spec.models ?? [])],
     allowedIPs: [...(spec.allowedIPs ?? [])],
-    // Also if the account is missing: without this, requests with the key would go unmetered.
-    ...(spec.accountRef !== undefined && { account: objectId(metadata.namespace, spec.accountRef.name) }),
+    ...(account !== undefined && { account }),
+    ...limits,
+  }
+}
+
+/** Counts the requests of a key that has limits and no Account. */
+function ownAccountOf({ metadata, spec }: Resource<ApiKeySpec>): AccountRecord | undefined {
+  const { namespace, name } = metadata
+  if (spec.accountRef !== undefined || compileLimits(spec.limits).limits === undefined) return undefined
+  return {
+    version: RECORD_VERSION,
+    id: ownAccountId(namespace, name),
+    namespace,
+    name: `key/${name}`,
+    disabled: false,
+    enforced: false,
+    overdraft: 0,
+    ofKey: true,
   }
 }
 

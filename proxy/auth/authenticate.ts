@@ -19,7 +19,7 @@ export interface Caller {
 
 /** Owner of conversations and sealed state: the account, or the key if no account pays. */
 export function ownerOf({ account, key }: Caller): string {
-  return account?.id ?? key.id
+  return account === undefined || account.ofKey === true ? key.id : account.id
 }
 
 /** The credentials of a request, and its circumstances. */

@@ -1,5 +1,14 @@
 import type { Nanos } from '../../contract/money.ts'
-import type { EntryNote, Ledger, Renewal, Reserve, Settle, SettleReply } from '../../store/ledger/contract.ts'
+import type {
+  Correction,
+  EntryNote,
+  Ledger,
+  Renewal,
+  Reserve,
+  Settle,
+  SettleReply,
+} from '../../store/ledger/contract.ts'
+import type { Limit } from './limits.ts'
 import type { Renewable } from './renewals.ts'
 
 interface HoldParts {
@@ -9,6 +18,13 @@ interface HoldParts {
   failed: (operation: 'renew', error: unknown) => void
   /** The hold is over. */
   closed: (hold: Hold) => void
+}
+
+interface HoldState {
+  reservedAt: number
+  free?: Nanos | undefined
+  /** In which the request is counted. */
+  limits?: readonly Limit[] | undefined
 }
 
 /** Money that one request has set aside, until it is settled. */
@@ -23,12 +39,9 @@ export class Hold implements Renewable {
   reservedAt: number
   /** Funds that were left for other holds; undefined if the ledger was not waited for. */
   readonly free: Nanos | undefined
+  readonly #limits: readonly Limit[]
 
-  constructor(
-    parts: HoldParts,
-    reserved: Reserve,
-    { reservedAt, free }: { reservedAt: number; free?: Nanos | undefined },
-  ) {
+  constructor(parts: HoldParts, reserved: Reserve, { reservedAt, free, limits = [] }: HoldState) {
     this.#parts = parts
     this.#reserved = reserved
     this.#amount = reserved.amount
@@ -36,6 +49,7 @@ export class Hold implements Renewable {
     this.#note = reserved.note
     this.reservedAt = reservedAt
     this.free = free
+    this.#limits = limits
   }
 
   get account(): string {
@@ -81,10 +95,11 @@ export class Hold implements Renewable {
 
   /**
    * Posts the real cost; 0 frees the hold. Undefined if the store does not take it now: it is posted when the store does,
-   * and the caller need not wait.
+   * and the caller need not wait. `tokens`: that the request used.
    */
-  async settle(actual: Nanos, note: EntryNote): Promise<SettleReply['reply'] | undefined> {
+  async settle(actual: Nanos, note: EntryNote, tokens = 0): Promise<SettleReply['reply'] | undefined> {
     this.#parts.closed(this)
+    const corrections = this.#corrections(tokens)
     const { account, id, sub } = this.#reserved
     return this.#parts.settle({
       account,
@@ -93,6 +108,14 @@ export class Hold implements Renewable {
       actual,
       reservedAt: this.reservedAt,
       note,
+      ...(corrections.length > 0 && { corrections }),
     })
+  }
+
+  /** Counts the tokens that were used instead of those that the request was admitted with. */
+  #corrections(tokens: number): Correction[] {
+    return this.#limits.flatMap(({ kind, meter: { takes, ...meter } }) =>
+      kind === 'tokens' && tokens !== takes ? [{ ...meter, by: tokens - takes }] : [],
+    )
   }
 }

@@ -30,6 +30,7 @@ function holdsOf(on: Ledger = ledger) {
     failed: (...failure) => void failures.push(failure),
     accountMissing: () => undefined,
     heldAgain: (account) => void again.push(account),
+    limited: () => undefined,
     dead: ({ account, id, actual }, reason) => void dead.push([account, id, actual, reason]),
   })
   onTestFinished(() => holds.stop(0))

@@ -6,6 +6,9 @@ import type { Ledger, Reserve, ReserveReply } from '../../store/ledger/contract.
 import { GatewayError } from '../errors.ts'
 import { fundsOf, payerOf } from './funds.ts'
 import { Hold } from './hold.ts'
+import { LimitQueues } from './limit-queues.ts'
+import { type Limit, type LimitState, limitExceeded } from './limits.ts'
+import { LocalMeters } from './local-meters.ts'
 import { Renewals } from './renewals.ts'
 import { type SettleEvents, Settles } from './settles.ts'
 import { StoreTime } from './store-time.ts'
@@ -15,12 +18,24 @@ import { TouchedAccounts } from './touched.ts'
 const LEASE_MS = 30_000
 /** Less time than this is not enough for a retry. A reset leaves that much, a time-out does not. */
 const WORTH_A_RETRY_MS = 100
+const NEVER = new AbortController().signal
 
 interface HoldEvents extends Omit<SettleEvents, 'failed'> {
   /** A hold could not be taken, renewed or settled. The error contains nothing of the request's content. */
   failed(operation: 'reserve' | 'renew' | 'settle', error: unknown): void
   /** The ledger had lost or expired a hold of this account, and holds it again. */
   heldAgain(account: string): void
+  /** A request was refused by one of its limits. */
+  limited(limit: Limit): void
+}
+
+export interface HoldRequest extends Pick<Reserve, 'id' | 'amount' | 'seen' | 'note'> {
+  /** Rate limits; a request that exceeds one is refused with rate_limit_exceeded. */
+  limits?: readonly Limit[]
+  /** Gets what is left of the limits, before a refusal too. */
+  onLimits?: ((limits: readonly LimitState[]) => void) | undefined
+  /** Ends the wait for a place. */
+  cancel?: AbortSignal
 }
 
 export class Holds {
@@ -33,6 +48,8 @@ export class Holds {
   readonly #doubtful = new Set<string>()
   /** Store time minus Date.now(), from the last reply that has a time. */
   #clockOffset = 0
+  readonly #local = new LocalMeters()
+  readonly #queues = new LimitQueues()
 
   constructor(ledger: Ledger, events: HoldEvents) {
     this.#ledger = ledger
@@ -51,17 +68,69 @@ export class Holds {
    */
   async take(
     account: AccountRecord,
-    request: Pick<Reserve, 'id' | 'amount' | 'seen' | 'note'>,
+    { limits = [], onLimits = () => undefined, cancel = NEVER, ...request }: HoldRequest,
     time: StoreTime = new StoreTime(),
   ): Promise<Hold> {
-    const { enforced } = account
-    const command = { ...request, ...payerOf(account), enforced, leaseMs: LEASE_MS }
+    const { enforced, ofKey = false } = account
+    const meters = limits.map(({ meter }) => meter)
+    const command = { ...request, ...payerOf(account), enforced, leaseMs: LEASE_MS, meters }
     this.#touched.add(command.account)
-    if (!enforced && !this.#doubtful.has(command.account)) return this.#takeWithoutWaiting(command)
-    const { reservedAt, free } = taken(await this.#reserve(command, time))
+    const mayTrust = ofKey || !this.#doubtful.has(command.account)
+    if (!enforced && limits.length === 0 && mayTrust) return this.#takeWithoutWaiting(command)
+    const count = (room: readonly number[]) =>
+      onLimits(limits.map((limit, i) => ({ ...limit, left: room[i] ?? 0 })))
+    const reserve = () => {
+      if (!ofKey) return this.#reserve(command, time)
+      return tryTwice(time, () => this.#ledger.reserve(command)).catch((error: unknown) => {
+        if (isAway(error)) return undefined
+        throw error
+      })
+    }
+    const reply = await this.#inTurn(limits, cancel, reserve)
+    if (ofKey && (reply === undefined || reply.reply === 'NOACCT'))
+      return this.#takeLocally(command, limits, count)
+    if (reply === undefined) throw unavailable()
+    if (reply.reply === 'LIMITED') {
+      count(reply.room)
+      throw this.#refusal(limits[reply.meter], reply.waitMs)
+    }
+    const { reservedAt, free, room } = taken(reply)
+    count(room)
     this.#doubtful.delete(command.account)
     this.#clockOffset = reservedAt - Date.now()
-    return this.#open(command, reservedAt, free)
+    return this.#open(command, { reservedAt, free, limits })
+  }
+
+  /** Waits for a place where a limit lets requests wait; the last reply. */
+  async #inTurn(
+    limits: readonly Limit[],
+    cancel: AbortSignal,
+    reserve: () => Promise<ReserveReply | undefined>,
+  ): Promise<ReserveReply | undefined> {
+    const first = this.#queues.before(limits)
+    let place = first && this.#queues.join(first)
+    try {
+      for (;;) {
+        await place?.turn(cancel)
+        const reply = await reserve()
+        const full = reply?.reply === 'LIMITED' ? limits[reply.meter] : undefined
+        place ??= full && this.#queues.join(full)
+        if (full?.queue === undefined || place === undefined || place.isOver) return reply
+      }
+    } finally {
+      place?.leave()
+    }
+  }
+
+  /** The store is away: the limits of a key without an account are counted by each proxy meanwhile. */
+  #takeLocally(command: Reserve, limits: readonly Limit[], count: (room: readonly number[]) => void): Hold {
+    const local = this.#local.take(command.meters ?? [])
+    count(local.room)
+    if (!('release' in local)) throw this.#refusal(limits[local.meter], local.waitMs)
+    const reservedAt = Date.now() + this.#clockOffset
+    const hold = this.#open(command, { reservedAt, limits, released: local.release })
+    this.#renewals.soon(hold)
+    return hold
   }
 
   /** Throws insufficient_balance when the account has no funds left; for requests that end before a hold. */
@@ -134,7 +203,7 @@ export class Holds {
 
   /** A reservation that fails is made up for by the next renewal; until one succeeds, requests of the account wait. */
   #takeWithoutWaiting(command: Reserve): Hold {
-    const hold = this.#open(command, Date.now() + this.#clockOffset)
+    const hold = this.#open(command, { reservedAt: Date.now() + this.#clockOffset })
     const failed = (error: unknown) => {
       this.#doubtful.add(command.account)
       this.#renewals.soon(hold)
@@ -142,6 +211,7 @@ export class Holds {
     }
     this.#ledger.reserve(command).then((reply) => {
       try {
+        if (reply.reply === 'LIMITED') throw new TypeError('a request without limits was limited')
         hold.reservedAt = taken(reply).reservedAt
         this.#clockOffset = hold.reservedAt - Date.now()
       } catch (error) {
@@ -151,17 +221,33 @@ export class Holds {
     return hold
   }
 
-  #open(command: Reserve, reservedAt: number, free?: Nanos): Hold {
+  #refusal(limit: Limit | undefined, waitMs: number): GatewayError {
+    if (limit === undefined)
+      throw new TypeError('the ledger has refused a request for a limit that it has not')
+    this.#events.limited(limit)
+    return limitExceeded(limit, waitMs)
+  }
+
+  #open(
+    command: Reserve,
+    {
+      released,
+      ...state
+    }: { reservedAt: number; free?: Nanos; limits?: readonly Limit[]; released?: () => void },
+  ): Hold {
     const parts = {
       ledger: this.#ledger,
       settle: (settle: Parameters<Settles['post']>[0]) => {
         this.#touched.add(settle.account)
-        return this.#settles.post(settle)
+        return this.#settles.post(settle).finally(() => this.#queues.freed(state.limits ?? []))
       },
       failed: this.#events.failed,
-      closed: (closed: Hold) => this.#renewals.delete(closed),
+      closed: (closed: Hold) => {
+        this.#renewals.delete(closed)
+        released?.()
+      },
     }
-    const hold = new Hold(parts, command, { reservedAt, free })
+    const hold = new Hold(parts, command, state)
     this.#renewals.add(hold)
     return hold
   }
@@ -180,7 +266,9 @@ async function tryTwice<T>(time: StoreTime, command: () => Promise<T>): Promise<
 }
 
 /** The reply to a hold that was taken. Throws GatewayError for any other. */
-function taken(reply: ReserveReply): Extract<ReserveReply, { reservedAt: number }> {
+function taken(
+  reply: Exclude<ReserveReply, { reply: 'LIMITED' }>,
+): Extract<ReserveReply, { reservedAt: number }> {
   switch (reply.reply) {
     case 'OK':
     case 'DUP':
@@ -204,6 +292,10 @@ function insufficientBalance(of: 'account' | 'sub', reason: 'empty' | 'hold'): G
       ? `The ${funds} of this account is used up.`
       : `The ${funds} of this account does not cover the most that this request may cost; ask for fewer output tokens.`,
   )
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'store_unavailable'
 }
 
 function usedTwice(): GatewayError {

@@ -38,6 +38,7 @@ export function openStoreSide(options: StoreSideOptions) {
   const holds = new Holds(store.ledger, {
     failed: (operation, error) => alarms.ledgerFailed(operation, error),
     heldAgain: (account) => alarms.heldAgain(account),
+    limited: (limit) => alarms.limited(limit.whose, limit.kind),
     accountMissing: (account, missing) => alarms.accountMissing(account, missing),
     dead: (settle, reason) => alarms.settleDead(settle, reason),
   })

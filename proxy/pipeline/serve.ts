@@ -24,6 +24,7 @@ import type { RequestRecord } from '../telemetry/request-log.ts'
 import { admit, endWithKey } from './admission/admit.ts'
 import { deliver } from './answer/deliver.ts'
 import { type Billing, type Charged, type Order, openBill } from './billing/charge.ts'
+import { tellLimits } from './billing/rate-limits.ts'
 import { refuseUnpriced } from './billing/unpriced.ts'
 import { type ReadRequest, readRequest } from './body/read-request.ts'
 import type { Call } from './call.ts'
@@ -127,7 +128,9 @@ async function purchase(
   const { endpoint, client } = call
   const order = orderOf(plan, conversation.request)
   refuseUnpriced(ctx.caller, order)
-  const bill = endpoint.unbilled ? undefined : await ctx.stage('hold', () => openBill(billing, ctx, order))
+  const bill = endpoint.unbilled
+    ? undefined
+    : await ctx.stage('hold', () => openBill(billing, ctx, order, (limits) => tellLimits(call, limits)))
   let charged: Charged | undefined
   try {
     const job = { ...plan, ...conversation, api: endpoint.api, upload: read.upload, bill }

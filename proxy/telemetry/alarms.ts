@@ -71,6 +71,11 @@ export class StoreAlarms {
       )
   }
 
+  /** A limit of a key or an account has refused a request. */
+  limited(of: string, limit: string): void {
+    this.#metrics.limited.inc({ of, limit })
+  }
+
   /** Settles of an account wait because the ledger does not know it, or are posted again. */
   accountMissing(account: string, missing: boolean): void {
     if (!missing) {

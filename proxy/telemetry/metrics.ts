@@ -123,6 +123,12 @@ export class ProxyMetrics {
     'Calls whose client left and whose upstream was read on for its usage; result: finished, timed_out, or refused because too many drained.',
     'result',
   )
+  readonly limited = this.#counter(
+    'sluice_rate_limited_total',
+    'Requests refused by a limit of a key or an account (of), on requests, tokens, or requests at a time (limit).',
+    'of',
+    'limit',
+  )
   readonly heldAgain = this.#counter(
     'sluice_holds_restored_total',
     'Renewals that found holds of requests in flight lost or expired, and took them again.',

@@ -1,6 +1,7 @@
 import type { Balance, EntryNote, Ledger, SettleReply } from '../ledger/contract.ts'
 import { adjust, isFenced, topup } from '../ledger/credits.ts'
 import { compareEntries } from '../ledger/entry-log.ts'
+import { forgetEmpty } from '../ledger/meters.ts'
 import { settleOld } from '../ledger/old-settle.ts'
 import { AccountState, type Funds } from '../ledger/state.ts'
 import { type OldSettle, reap, renew, reserve, settle } from '../ledger/transition.ts'
@@ -72,6 +73,7 @@ export function createLedger(now: () => number): Ledger {
       const oldest = `${Math.max(0, now() - keepMs)}-0`
       const before = upTo !== undefined && compareEntries(upTo, oldest) < 0 ? upTo : oldest
       if (state.log.trim(before) > 0) state.trimmedTo = later(state.trimmedTo, before)
+      forgetEmpty(state, now())
     },
     async touch() {},
     async touched(since, count) {

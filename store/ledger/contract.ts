@@ -29,7 +29,7 @@ export interface Ledger {
   adjust(command: Adjust): Promise<AdjustReply>
   /**
    * Holds `amount` if there are enough funds, in one atomic step, after expiring a few due holds of the account. An amount
-   * that would take the sum of holds beyond the safe integers is held in part.
+   * that would take the sum of holds beyond the safe integers is held in part. Counts the request in its meters in the same step.
    */
   reserve(command: Reserve): Promise<ReserveReply>
   /**
@@ -132,6 +132,25 @@ interface HoldTerms {
   leaseMs: number
   /** Note of the entry if the hold expires. */
   note: EntryNote
+  /** Rate limits that apply to the request. */
+  meters?: readonly Meter[] | undefined
+}
+
+/** A rate limit. */
+export interface Meter {
+  /** The same for all requests that share it: lower-case letters, digits and slashes. */
+  id: string
+  /** The limit, above 0; also the burst. */
+  most: number
+  /** In which a full bucket empties; 0: a limit on live holds. */
+  windowMs: number
+  /** What the request takes: 1, or the most tokens that it may use. */
+  takes: number
+}
+
+/** By how much a request took more (or less, below 0) than it was admitted with. */
+export interface Correction extends Omit<Meter, 'takes'> {
+  by: number
 }
 
 export interface Reserve extends HoldTerms {
@@ -153,6 +172,8 @@ export interface Settle {
   /** Store time from the reply to reserve. */
   reservedAt: number
   note: EntryNote
+  /** Of its meters over time; ignored for an unknown hold. */
+  corrections?: readonly Correction[] | undefined
   /** For a repeat of a settle that the store may have lost: the entry of its first reply. */
   postedAs?: string | undefined
 }
@@ -183,10 +204,12 @@ export interface EntryNote {
 /**
  * OK: `reservedAt` is the store's time in ms; `free` is what is left for other holds, overdrafts included, in the account or
  * in its sub-account, whichever has less. DUP: the same id and arguments again. OVER: the hold of this id has ended, so that
- * it must not pay for another call. NOFUNDS: `of` says whose funds are short.
+ * it must not pay for another call. NOFUNDS: `of` says whose funds are short. LIMITED: `meter` is the index of the one that is
+ * full for the longest time. `room`: what is left in each meter, in their order.
  */
 export type ReserveReply =
-  | { reply: 'OK' | 'DUP'; reservedAt: number; free: Nanos }
+  | { reply: 'OK' | 'DUP'; reservedAt: number; free: Nanos; room: readonly number[] }
+  | { reply: 'LIMITED'; meter: number; waitMs: number; room: readonly number[] }
   | { reply: 'OVER' | 'CONFLICT' | 'NOACCT' }
   | { reply: 'NOFUNDS'; of: 'account' | 'sub'; reason: 'empty' | 'hold' }
 

@@ -1,8 +1,9 @@
 /** The leader's commands on the state of one account: credits and corrections, each once per id, fenced by its term. */
 import type { Adjust, AdjustReply, Topup, TopupReply } from './contract.ts'
 import { compareEntries } from './entry-log.ts'
+import { integer, natural } from './numbers.ts'
 import type { AccountState } from './state.ts'
-import { append, integer, natural } from './transition.ts'
+import { append } from './transition.ts'
 
 export function topup(state: AccountState, command: Topup, nowMs: number): TopupReply {
   const amount = integer('amount', command.amount)

@@ -2,6 +2,7 @@
 import type { Nanos } from '../../contract/money.ts'
 import type { EntryNote } from './contract.ts'
 import { EntryLog } from './entry-log.ts'
+import type { Meters } from './meters.ts'
 import { Tombstones } from './tombstones.ts'
 
 /** The sums that are stored. */
@@ -25,6 +26,8 @@ export interface LiveHold {
   /** Store time in ms. */
   leaseEnd: number
   reservedAt: number
+  /** Ids of the meters that count it. */
+  running: readonly string[]
   /** Of the entry if the hold expires. */
   note: EntryNote
 }
@@ -42,7 +45,7 @@ export interface Credited {
   amount: Nanos
 }
 
-export class AccountState {
+export class AccountState implements Meters {
   readonly account: string
   readonly funds: Funds = { posted: 0, held: 0, credited: 0 }
   readonly subs = new Map<string, Funds>()
@@ -50,6 +53,8 @@ export class AccountState {
   readonly live = new Map<string, LiveHold>()
   readonly expired = new Map<string, ExpiredHold>()
   readonly tombstones = new Tombstones()
+  readonly buckets: Meters['buckets'] = new Map()
+  readonly running: Meters['running'] = new Map()
   /** Not later than the earliest end of a lease; undefined if nothing is held. */
   nextLeaseEnd: number | undefined
   /** Applied credits by id, kept for ever so that none is applied twice; adjustments as `adjust:<id>`. */

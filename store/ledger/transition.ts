@@ -7,6 +7,7 @@ import type { Nanos } from '../../contract/money.ts'
 import type {
   EntryNote,
   LedgerEntry,
+  Meter,
   Reaped,
   Renewal,
   RenewReply,
@@ -16,6 +17,17 @@ import type {
   SettleReply,
 } from './contract.ts'
 import { compareEntries, timeOf } from './entry-log.ts'
+import {
+  addRunning,
+  checkCorrections,
+  checkMeters,
+  correct,
+  findFull,
+  roomIn,
+  runningIds,
+  take,
+} from './meters.ts'
+import { integer, natural } from './numbers.ts'
 import type { AccountState, LiveHold } from './state.ts'
 import { KEEP_MS } from './tombstones.ts'
 
@@ -37,6 +49,7 @@ export function reserve(state: AccountState, command: Reserve, nowMs: number): R
   const seen = natural('seen', command.seen)
   const leaseMs = natural('leaseMs', command.leaseMs)
   const [overdraft, subOverdraft] = overdrafts(command)
+  const meters = checkMeters(command.meters)
   if (state.closed) return { reply: 'NOACCT' }
   expireDue(state, nowMs, EXPIRED_AT_ONCE)
 
@@ -47,6 +60,7 @@ export function reserve(state: AccountState, command: Reserve, nowMs: number): R
       reply: 'DUP',
       reservedAt: known.reservedAt,
       free: freeFunds(state, sub, overdraft, subOverdraft),
+      room: roomIn(state, meters, nowMs),
     }
   }
   if (state.expired.has(id) || state.tombstones.recent(id, nowMs) !== undefined) return { reply: 'OVER' }
@@ -54,7 +68,10 @@ export function reserve(state: AccountState, command: Reserve, nowMs: number): R
     ? findShortfall(state, { sub, overdraft, subOverdraft }, amount)
     : undefined
   if (shortfall !== undefined) return { reply: 'NOFUNDS', ...shortfall }
+  const full = findFull(state, meters, nowMs)
+  if (full !== undefined) return { reply: 'LIMITED', ...full, room: roomIn(state, meters, nowMs) }
 
+  take(state, meters, nowMs)
   const leaseEnd = nowMs + leaseMs
   hold(state, id, {
     sub,
@@ -64,9 +81,15 @@ export function reserve(state: AccountState, command: Reserve, nowMs: number): R
     paid: undefined,
     leaseEnd,
     reservedAt: nowMs,
+    running: runningIds(meters),
     note,
   })
-  return { reply: 'OK', reservedAt: nowMs, free: freeFunds(state, sub, overdraft, subOverdraft) }
+  return {
+    reply: 'OK',
+    reservedAt: nowMs,
+    free: freeFunds(state, sub, overdraft, subOverdraft),
+    room: roomIn(state, meters, nowMs),
+  }
 }
 
 export function renew(state: AccountState, renewals: readonly Renewal[], nowMs: number): RenewReply[] {
@@ -75,6 +98,7 @@ export function renew(state: AccountState, renewals: readonly Renewal[], nowMs: 
     amount: natural('amount', renewal.amount),
     seen: natural('seen', renewal.seen),
     leaseMs: natural('leaseMs', renewal.leaseMs),
+    meters: checkMeters(renewal.meters),
     reservedAt: integer('reservedAt', renewal.reservedAt),
     overdrafts: overdrafts(renewal),
   }))
@@ -83,7 +107,7 @@ export function renew(state: AccountState, renewals: readonly Renewal[], nowMs: 
 
 function renewOne(
   state: AccountState,
-  renewal: Renewal & { overdrafts: [Nanos, Nanos] },
+  renewal: Renewal & { overdrafts: [Nanos, Nanos]; meters: readonly Meter[] },
   nowMs: number,
 ): RenewReply {
   const { id, sub, amount, seen, note, reservedAt } = renewal
@@ -102,6 +126,7 @@ function renewOne(
     paid,
     leaseEnd,
     reservedAt,
+    running: runningIds(renewal.meters),
     note,
   })
   return 'AGAIN'
@@ -150,6 +175,7 @@ export function settle(
   const actual = natural('actual', command.actual)
   const reservedAt = integer('reservedAt', command.reservedAt)
   const { id, sub, note, postedAs } = command
+  const corrections = checkCorrections(command.corrections)
   const about = { ref: id, sub, note, postedAs }
   const { restoredTo } = state
   const isCounted =
@@ -164,6 +190,7 @@ export function settle(
     }
     const kind = live.paid === undefined ? 'settle' : 'late'
     release(state, id, live)
+    correct(state, corrections, nowMs)
     const entry = charge(state, { ...about, kind, amount: actual - (live.paid ?? 0) }, nowMs)
     entomb(state, { id, sub, actual, entry, reservedAt })
     return { reply: kind === 'settle' ? 'OK' : 'LATE', entry }
@@ -173,6 +200,7 @@ export function settle(
     if (expired.sub !== sub) return { reply: 'CONFLICT' }
     state.expired.delete(id)
     if (isCounted) return takeBack(state, about, expired.charged, nowMs)
+    correct(state, corrections, nowMs)
     const entry = charge(state, { ...about, kind: 'late', amount: actual - expired.charged }, nowMs)
     entomb(state, { id, sub, actual, entry, reservedAt })
     return { reply: 'LATE', entry }
@@ -216,12 +244,14 @@ function hold(state: AccountState, id: string, wanted: LiveHold): void {
   const amount = state.countableInBoth('held', wanted.sub, wanted.amount)
   state.addToBoth('held', wanted.sub, amount)
   state.live.set(id, { ...wanted, amount })
+  addRunning(state, wanted.running, 1)
   state.nextLeaseEnd = Math.min(state.nextLeaseEnd ?? Infinity, wanted.leaseEnd)
 }
 
 function release(state: AccountState, id: string, live: LiveHold): void {
   state.addToBoth('held', live.sub, 0 - live.amount)
   state.live.delete(id)
+  addRunning(state, live.running, -1)
 }
 
 /** Why funds are short, if they are. An empty balance comes before a shortfall that other settles may clear. */
@@ -332,15 +362,4 @@ function overdrafts(terms: Pick<Reserve, 'overdraft' | 'subOverdraft'>): [Nanos,
 
 function safe(sum: number): number {
   return Math.min(Math.max(sum, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
-}
-
-/** Also turns -0 into 0: Redis would store "-0". */
-export function integer(name: string, value: number): number {
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${name} must be a safe integer`)
-  return value + 0
-}
-
-export function natural(name: string, value: number): number {
-  if (integer(name, value) < 0) throw new RangeError(`${name} must not be below zero`)
-  return value + 0
 }

@@ -15,10 +15,18 @@ export const topupReply = z.union([
 
 export const adjustReply = z.enum(['OK', 'DUP', 'CHANGED', 'LIMIT', 'FENCED', 'NOACCT'])
 
+/** Numbers with blanks between them. */
+const room = z
+  .string()
+  .transform((text) => (text === '' ? [] : text.split(' ').map((one) => integer.parse(one))))
+
 export const reserveReply = z.union([
   z
-    .tuple([z.enum(['OK', 'DUP']), integer, integer])
-    .transform(([reply, reservedAt, free]) => ({ reply, reservedAt, free })),
+    .tuple([z.enum(['OK', 'DUP']), integer, integer, room])
+    .transform(([reply, reservedAt, free, room]) => ({ reply, reservedAt, free, room })),
+  z
+    .tuple([z.literal('LIMITED'), integer, integer, room])
+    .transform(([reply, meter, waitMs, room]) => ({ reply, meter, waitMs, room })),
   z
     .tuple([z.literal('NOFUNDS'), z.enum(['account', 'sub']), z.enum(['empty', 'hold'])])
     .transform(([reply, of, reason]) => ({ reply, of, reason })),

@@ -6,8 +6,10 @@ import { ACCOUNTS, accountKeys, TOUCHED } from '../keys.ts'
 import type { Ledger, Renewal, Reserve, Settle, SettleReply } from '../ledger/contract.ts'
 import { checkChanges } from '../ledger/credits.ts'
 import { compareEntries } from '../ledger/entry-log.ts'
+import { checkCorrections, checkMeters, runningIds } from '../ledger/meters.ts'
+import { integer, natural } from '../ledger/numbers.ts'
 import { settleOld } from '../ledger/old-settle.ts'
-import { integer, natural, type OldSettle } from '../ledger/transition.ts'
+import type { OldSettle } from '../ledger/transition.ts'
 import type { RedisConnection } from './connection.ts'
 import {
   adjustReply,
@@ -46,7 +48,9 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
     // Texts that are no entry ids throw here, not in the script.
     if (postedAs !== '') compareEntries(postedAs, postedAs)
     const packed = packNote(note, command.postedAs)
-    const args = [id, sub, actual, reservedAt, packed, postedAs, proven ? 1 : 0]
+    const corrections = checkCorrections(command.corrections)
+    const args: Args = [id, sub, actual, reservedAt, packed, postedAs, proven ? 1 : 0]
+    for (const { id, most, windowMs, by } of corrections) args.push(id, most, windowMs, by)
     return settleReply.parse(await onHolds('settle', account, args))
   }
 
@@ -75,7 +79,17 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
     },
     async reserve(command) {
       return reserveReply.parse(
-        await onHolds('reserve', command.account, [...termsOf(command), packNote(command.note)]),
+        await onHolds('reserve', command.account, [
+          ...termsOf(command),
+          packNote(command.note),
+          runningOf(command.meters),
+          ...checkMeters(command.meters).flatMap(({ id, most, windowMs, takes }) => [
+            id,
+            most,
+            windowMs,
+            takes,
+          ]),
+        ]),
       )
     },
     async renew(account, renewals) {
@@ -84,6 +98,7 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
         ...termsOf(renewal),
         integer('reservedAt', renewal.reservedAt),
         packNote(renewal.note),
+        runningOf(renewal.meters),
       ])
       return renewReplies(renewals.length).parse(await onHolds('renew', account, args))
     },
@@ -127,6 +142,8 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
   }
   return ledger
 }
+
+const runningOf = (meters: Reserve['meters']) => runningIds(checkMeters(meters)).join(',')
 
 /** What reserve and renew have in common. */
 function termsOf(terms: Omit<Reserve, 'account' | 'note'> | Omit<Renewal, 'note'>): Args {

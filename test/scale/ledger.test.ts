@@ -56,6 +56,7 @@ it('renews every hold of a busy proxy in time, and refuses no other request mean
     failed: (operation, error) => failures.push([operation, error]),
     accountMissing: (account) => failures.push(account),
     heldAgain: (account) => failures.push(account),
+    limited: () => undefined,
     dead: (settle) => failures.push(settle),
   })
   const payers = Array.from({ length: PAYERS }, (_, n) => testPayer({ id: `payer-${n}` }))

@@ -2,6 +2,7 @@
 import type { Dialect } from '../core/dialect.ts'
 import { openaiErrorBody } from '../openai/error.ts'
 import { openaiWordings } from '../openai/error-wordings.ts'
+import { openaiRateLimits } from '../openai/rate-limits.ts'
 import { openaiTools } from '../openai/tools.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { fromStream } from './byte-lane/from-stream.ts'
@@ -40,6 +41,7 @@ export const chat: Dialect<SplicePoints> = {
   },
   lossNames,
   errorBody: openaiErrorBody,
+  rateLimitHeaders: openaiRateLimits,
   errorEvent,
   keepAlive: Buffer.from(': keep-alive\n\n'),
 }

@@ -13,6 +13,7 @@ import type { ClientCodec, Codec } from './codec.ts'
 import type { Wordings } from './errors/wordings.ts'
 import type { LossNames } from './neutral/losses.ts'
 import type { ModelRequest, PartFilter } from './neutral/types.ts'
+import type { RateLimits } from './rate-limits.ts'
 import type { FormLimits, JsonLimits, ParsedRequest, ParsedUpload } from './request.ts'
 
 /** The API of an endpoint. `Own`: facts that its parsed requests carry for its own functions. */
@@ -49,6 +50,8 @@ export interface ClientApi<Own = unknown> {
   estimate?(request: ParsedRequest<Own>, inputTokens: number): object
   /** The error body of this API. */
   errorBody(error: GatewayError, requestId: string): object
+  /** How clients learn what is left of their rate limits. `nowMs`: since the epoch. */
+  rateLimitHeaders(limits: RateLimits, nowMs: number): Record<string, string>
   /** The event that ends a stream with an error before its first event. */
   errorEvent(error: GatewayError, requestId: string): Buffer
   /** Sent when a stream was silent for a while. Before the first event a comment is sent instead. */

@@ -2,6 +2,7 @@
 import type { ClientApi } from '../core/dialect.ts'
 import { splice } from '../core/json/model-splice.ts'
 import { openaiErrorBody } from '../openai/error.ts'
+import { openaiRateLimits } from '../openai/rate-limits.ts'
 import { readAnswer } from './answer.ts'
 import { type EmbeddingsOwn, parseRequest } from './request.ts'
 
@@ -19,6 +20,7 @@ export const embeddings: ClientApi<EmbeddingsOwn> = {
   },
   lossNames: {},
   errorBody: openaiErrorBody,
+  rateLimitHeaders: openaiRateLimits,
   errorEvent: (error) => Buffer.from(`data: ${JSON.stringify(openaiErrorBody(error))}\n\n`),
   keepAlive: Buffer.from(': keep-alive\n\n'),
 }

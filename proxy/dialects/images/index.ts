@@ -3,6 +3,7 @@ import type { ByteLane } from '../core/byte-lane.ts'
 import type { Dialect } from '../core/dialect.ts'
 import { openaiErrorBody } from '../openai/error.ts'
 import { openaiWordings } from '../openai/error-wordings.ts'
+import { openaiRateLimits } from '../openai/rate-limits.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { fromStream } from './byte-lane/from-stream.ts'
 import { ImagesStreamObserver } from './byte-lane/stream.ts'
@@ -24,6 +25,7 @@ export const images: Dialect<ImagesOwn> = {
   carriers: [],
   lossNames,
   errorBody: openaiErrorBody,
+  rateLimitHeaders: openaiRateLimits,
   errorEvent: (error) => Buffer.from(errorText(error)),
   keepAlive: Buffer.from(': keep-alive\n\n'),
 }

@@ -10,6 +10,7 @@ import { messagesCodec } from './codec/index.ts'
 import { errorBody, errorEvent } from './error.ts'
 import { messagesWordings } from './error-wordings.ts'
 import { lossNames } from './loss-names.ts'
+import { rateLimitHeaders } from './rate-limits.ts'
 import { parseRequest } from './request.ts'
 import { versionHeaders } from './version.ts'
 
@@ -45,6 +46,7 @@ export const messages: Dialect<ModelSpan> = {
   clientHeader: 'anthropic-version',
   relayFormat: /anthropic|claude|messages/i,
   errorBody,
+  rateLimitHeaders,
   errorEvent,
   keepAlive: Buffer.from('event: ping\ndata: {"type":"ping"}\n\n'),
 }

@@ -3,6 +3,7 @@ import type { Dialect } from '../core/dialect.ts'
 import { splice } from '../core/json/model-splice.ts'
 import { openaiErrorBody } from '../openai/error.ts'
 import { openaiWordings } from '../openai/error-wordings.ts'
+import { openaiRateLimits } from '../openai/rate-limits.ts'
 import { openaiTools } from '../openai/tools.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { fromStream } from './byte-lane/from-stream.ts'
@@ -42,6 +43,7 @@ export const responses: Dialect<ResponsesOwn> = {
   chains: createChains(parseRequest),
   lossNames,
   errorBody: openaiErrorBody,
+  rateLimitHeaders: openaiRateLimits,
   errorEvent: (error) => errorEvent(error),
   keepAlive: Buffer.from(': keep-alive\n\n'),
 }

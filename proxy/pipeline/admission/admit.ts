@@ -34,7 +34,7 @@ export async function admit(
       record.key = `${key.namespace}/${key.name}`
       record.keyPreview = key.preview
       record.namespace = key.namespace
-      record.account = account?.name
+      record.account = account?.ofKey === true ? undefined : account?.name
     }),
   )
   return Object.assign(ctx, { caller })

@@ -2,7 +2,7 @@
 import { cost, type Nanos, unpricedKinds, withImagePrice } from '../../../contract/money.ts'
 import type { ImageKind } from '../../../contract/sizes.ts'
 import type { AccountRecord, RouteRecord } from '../../../contract/table/records.ts'
-import { type Usage, withoutZeros, zeroUsage } from '../../../contract/usage.ts'
+import { totalInput, type Usage, withoutZeros, zeroUsage } from '../../../contract/usage.ts'
 import type { EntryNote } from '../../../store/ledger/contract.ts'
 import type { ParsedRequest, RequestHead } from '../../dialects/core/request.ts'
 import { billOf } from '../../ledger/bill.ts'
@@ -14,8 +14,9 @@ import {
   inputUpperBound,
 } from '../../ledger/estimate.ts'
 import type { Hold } from '../../ledger/hold.ts'
-import type { Holds } from '../../ledger/holds.ts'
+import type { HoldRequest, Holds } from '../../ledger/holds.ts'
 import type { LearnedOutputs } from '../../ledger/learned.ts'
+import { limitsOf } from '../../ledger/limits.ts'
 import type { ProxyMetrics } from '../../telemetry/metrics.ts'
 import type { StreamResult } from '../answer/stream-answer.ts'
 import type { AdmittedContext } from '../request/context.ts'
@@ -71,7 +72,12 @@ const MOST_CALLS_HELD = 100
 const MAX_UNENFORCED_HOLD = 1_000_000_000_000
 
 /** Holds the most that the request may cost. Throws GatewayError insufficient_balance and store_unavailable. */
-export async function openBill(billing: Billing, ctx: AdmittedContext, order: Order): Promise<Bill> {
+export async function openBill(
+  billing: Billing,
+  ctx: AdmittedContext,
+  order: Order,
+  onLimits?: HoldRequest['onLimits'],
+): Promise<Bill> {
   const { learned } = billing
   const { record, caller } = ctx
   const { request } = order
@@ -89,7 +95,7 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
     tokens: {},
     flags: [],
   }
-  const hold = await takeHold(billing, ctx, { ...order, route }, about)
+  const hold = await takeHold(billing, ctx, { ...order, route, about, onLimits })
   record.hold = hold?.amount
   const billed = (charged: Charged) => {
     const limit = maxOutputTokens ?? charged.outputLimit
@@ -150,7 +156,8 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
       record.hold = hold.amount
       const channel = charged.target.key
       const tokens = withoutZeros(usage)
-      await hold.settle(actual, { ...about, reason, channel, tier: bill.tier, tokens, flags })
+      const note = { ...about, reason, channel, tier: bill.tier, tokens, flags }
+      await hold.settle(actual, note, totalInput(usage) + usage.output)
     },
   }
 }
@@ -182,9 +189,14 @@ function withImagePriceOf(route: RouteRecord, kind: ImageKind = {}): RouteRecord
 /** Undefined for a key that is not metered. */
 async function takeHold(
   { holds }: Billing,
-  { caller: { account }, id, time }: AdmittedContext,
-  { route, request, images = 0 }: Order,
-  about: EntryNote,
+  { caller: { key, account }, id, time, cancel }: AdmittedContext,
+  {
+    route,
+    request,
+    images = 0,
+    about,
+    onLimits,
+  }: Order & { about: EntryNote; onLimits: HoldRequest['onLimits'] },
 ): Promise<Hold | undefined> {
   if (account === undefined) return undefined
   const { input, maxOutputTokens, choices, tier, images: requested } = request.head
@@ -195,7 +207,10 @@ async function takeHold(
   const amount = amountToHold(account, route, size)
   const begun = { ...zeroUsage(), input: inputEstimate(input), images }
   const seen = route.price === undefined ? 0 : Math.min(amount, cost(route.price, begun, tier))
-  return holds.take(account, { id, amount, seen, note: { ...about, tokens: withoutZeros(begun) } }, time)
+  const tokens = size.inputTokens + outputTokens
+  const limits = limitsOf({ key, account, model: request.head.model, tokens })
+  const note = { ...about, tokens: withoutZeros(begun) }
+  return holds.take(account, { id, amount, seen, note, limits, onLimits, cancel }, time)
 }
 
 export function amountToHold(account: AccountRecord, route: RouteRecord, size: HoldSize): Nanos {

@@ -42,6 +42,7 @@ async function stream({ funds, held, price = PRICE, renew, ...options }: Setup) 
     failed: () => undefined,
     accountMissing: () => undefined,
     heldAgain: () => undefined,
+    limited: () => undefined,
     dead: () => undefined,
   })
   onTestFinished(() => holds.stop(0))

@@ -32,13 +32,17 @@ local function shortfall(sub, overdraft, sub_overdraft, amount)
   return nil
 end
 
--- A live hold is "H|requested|amount|seen|paid|end of lease|reserved at|sub|note"; requested and paid may be empty. An
--- expired one is "E|charged|sub".
+-- A live hold is "H|requested|amount|seen|paid|end of lease|reserved at|sub|note"; requested and paid may be empty. If meters
+-- count it, sub is "sub~meter,meter". An expired one is "E|charged|sub".
 local LIVE = '^H|(%d*)|(%d+)|(%d+)|(%d*)|(%d+)|(%-?%d+)|([^|]*)|(.*)$'
 
 local function parse_live(stored)
   local requested, amount, seen, paid, lease_end, at, sub, note = string.match(stored, LIVE)
   if not amount then return nil end
+  local own, running
+  if sub ~= '' then
+    own, running = string.match(sub, '^([^~]*)~(.*)$')
+  end
   return {
     requested = requested,
     amount = tonumber(amount),
@@ -46,9 +50,22 @@ local function parse_live(stored)
     paid = tonumber(paid),
     lease_end = tonumber(lease_end),
     at = at,
-    sub = sub,
+    sub = own or sub,
+    running = running or '',
     note = note,
   }
+end
+
+local function with_running(sub, running)
+  if running == '' then return sub end
+  return sub .. '~' .. running
+end
+
+-- Counts a hold in its meters ("meter,meter"), or with -1 no longer.
+local function add_running(running, by)
+  for id in string.gmatch(running, '[^,]+') do
+    set('r:' .. id, math.max(0, number('r:' .. id) + by))
+  end
 end
 
 local function format_live(hold)
@@ -60,7 +77,7 @@ local function format_live(hold)
     hold.paid and text(hold.paid) or '',
     hold.lease_end,
     hold.at,
-    hold.sub,
+    with_running(hold.sub, hold.running),
     hold.note
   )
 end
@@ -85,6 +102,7 @@ end
 
 local function remove(id, hold)
   add_to_both('h', hold.sub, 0 - hold.amount)
+  add_running(hold.running, -1)
   redis.call('HDEL', RSV, id)
 end
 

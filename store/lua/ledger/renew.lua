@@ -3,8 +3,9 @@
 -- again, whatever the funds.
 --
 --   KEYS     bal rsv tmb tmb tmb led gc: see ledger/holds
---   ARGV     for each hold ten: request id, sub-account or '', size of the hold, cost so far, '1' if enforced, overdraft,
---            overdraft of the sub-account, lease in ms, reserved at, note of the entry if the hold expires
+--   ARGV     for each hold eleven: request id, sub-account or '', size of the hold, cost so far, '1' if enforced, overdraft,
+--            overdraft of the sub-account, lease in ms, reserved at, note of the entry if the hold expires, ids of
+--            the meters that count it, with commas
 --   Replies  for each hold 'OK' | 'NOFUNDS': the lease is extended, but not the hold | 'AGAIN' | 'GONE' | 'NOACCT'
 --!include ledger/account
 --!include ledger/holds
@@ -16,6 +17,7 @@ local function take_again(id, hold)
   hold.amount = countable_in_both('h', hold.sub, hold.amount)
   add_to_both('h', hold.sub, hold.amount)
   redis.call('HSET', RSV, id, format_live(hold))
+  add_running(hold.running, 1)
   lease_until(hold.lease_end)
   return 'AGAIN'
 end
@@ -30,6 +32,7 @@ local function renew(at)
     lease_end = lease_end,
     at = ARGV[at + 8],
     sub = sub,
+    running = ARGV[at + 10],
     note = note,
   }
   local stored = redis.call('HGET', RSV, id)
@@ -62,7 +65,7 @@ local function renew(at)
 end
 
 local replies = {}
-for at = 1, #ARGV, 10 do
+for at = 1, #ARGV, 11 do
   replies[#replies + 1] = field('p') and renew(at) or 'NOACCT'
 end
 return done(replies)

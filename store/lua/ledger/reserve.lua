@@ -3,19 +3,30 @@
 --
 --   KEYS     bal rsv tmb tmb tmb led gc: see ledger/holds
 --   ARGV     1 request id, 2 sub-account or '', 3 amount, 4 cost so far, 5 '1' if enforced, 6 overdraft, 7 overdraft of the
---            sub-account, 8 lease in ms, 9 note of the entry if the hold expires
---   Replies  {'OK' or 'DUP', reserved at, free funds} | {'OVER'} | {'CONFLICT'} | {'NOACCT'}
---            | {'NOFUNDS', 'account' or 'sub', 'empty' or 'hold'}
+--            sub-account, 8 lease in ms, 9 note of the entry if the hold expires, 10 ids of the meters that count live holds,
+--            with commas; from 11 on its meters: see ledger/meters
+--   Replies  {'OK' or 'DUP', reserved at, free funds, room} | {'OVER'} | {'CONFLICT'} | {'NOACCT'}
+--            | {'NOFUNDS', 'account' or 'sub', 'empty' or 'hold'} | {'LIMITED', meter, wait in ms, room}
 --!include ledger/account
 --!include ledger/holds
+--!include ledger/meters
 
 local id, sub, amount = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local overdraft, sub_overdraft = tonumber(ARGV[6]), tonumber(ARGV[7])
 
-if sub == '' then
+local running, meters = ARGV[10], meters_from(11)
+
+if sub == '' and #meters == 0 then
   load_fields('p', 'h', 'x', 'tb', 'cl')
 else
-  load_fields('p', 'h', 'x', 'tb', 'cl', 'p:' .. sub, 'h:' .. sub)
+  local names = { 'p', 'h', 'x', 'tb', 'cl' }
+  if sub ~= '' then
+    names[6], names[7] = 'p:' .. sub, 'h:' .. sub
+  end
+  for _, meter in ipairs(meters) do
+    names[#names + 1] = field_of(meter)
+  end
+  load_fields(unpack(names))
 end
 if not field('p') or field('cl') == '1' then return { 'NOACCT' } end
 local now = now_ms()
@@ -37,20 +48,27 @@ local stored = string.format(
   ARGV[4],
   lease_end,
   now,
-  sub,
+  with_running(sub, running),
   ARGV[9]
 )
 if redis.call('HSETNX', RSV, id, stored) == 0 then
   local known = parse_live(redis.call('HGET', RSV, id))
   if not known then return done({ 'OVER' }) end
   if known.sub ~= sub or (known.requested ~= '' and known.requested ~= ARGV[3]) then return done({ 'CONFLICT' }) end
-  return done({ 'DUP', known.at, free_funds() })
+  return done({ 'DUP', known.at, free_funds(), room_in(meters, now) })
 end
 local short = ARGV[5] == '1' and shortfall(sub, overdraft, sub_overdraft, amount)
 if short then
   redis.call('HDEL', RSV, id)
   return done({ 'NOFUNDS', short[1], short[2] })
 end
+local full, wait = find_full(meters, now)
+if full then
+  redis.call('HDEL', RSV, id)
+  return done({ 'LIMITED', text(full), text(wait), room_in(meters, now) })
+end
+take_room(meters, now)
+add_running(running, 1)
 add_to_both('h', sub, held)
 lease_until(lease_end)
-return done({ 'OK', text(now), free_funds() })
+return done({ 'OK', text(now), free_funds(), room_in(meters, now) })

@@ -3,17 +3,33 @@
 --
 --   KEYS     bal rsv tmb tmb tmb led gc: see ledger/holds
 --   ARGV     1 request id, 2 sub-account or '', 3 real cost, 4 reserved at, in ms, 5 note of the entry, 6 the entry of the
---            first settle, if this is a repetition, or '', 7 '1' if no entry closes this id
+--            first settle, if this is a repetition, or '', 7 '1' if no entry closes this id; from 8 on corrections of its
+--            meters: see ledger/meters
 --   Replies  {'OK' or 'LATE' or 'LOST' or 'DUP', entry} | {'DUP'}: a restore has counted it | {'CONFLICT'} | {'NOACCT'}
 --            | {'OLD', sb}: unknown, and so old that its tombstone may be gone; its entry may be `sb` ms older than the hold
 --!include ledger/account
 --!include ledger/holds
+--!include ledger/meters
 
 local id, sub, actual, reserved_at, note = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-if sub == '' then
+local corrections = meters_from(8)
+local stored = redis.call('HGET', RSV, id)
+local live = stored and parse_live(stored)
+
+if sub == '' and #corrections == 0 and not (live and live.running ~= '') then
   load_fields('p', 'h', 'n', 'tb')
 else
-  load_fields('p', 'h', 'n', 'tb', 'p:' .. sub, 'h:' .. sub)
+  local names = { 'p', 'h', 'n', 'tb' }
+  if sub ~= '' then
+    names[5], names[6] = 'p:' .. sub, 'h:' .. sub
+  end
+  for _, meter in ipairs(corrections) do
+    names[#names + 1] = field_of(meter)
+  end
+  for meter in string.gmatch(live and live.running or '', '[^,]+') do
+    names[#names + 1] = 'r:' .. meter
+  end
+  load_fields(unpack(names))
 end
 if not field('p') then return { 'NOACCT' } end
 
@@ -26,13 +42,12 @@ local function take_back(charged)
   return done({ 'DUP' })
 end
 
-local stored = redis.call('HGET', RSV, id)
 if stored then
-  local live = parse_live(stored)
   if live then
     if live.sub ~= sub then return { 'CONFLICT' } end
     remove(id, live)
     if counted then return take_back(live.paid or 0) end
+    if #corrections > 0 then correct(corrections, now_ms()) end
     local entry = charge(live.paid and 'late' or 'settle', id, sub, actual - (live.paid or 0), note)
     entomb(id, sub, actual, entry, reserved_at)
     return done({ live.paid and 'LATE' or 'OK', entry })
@@ -42,6 +57,7 @@ if stored then
   redis.call('HDEL', RSV, id)
   redis.call('ZREM', GC, id)
   if counted then return take_back(charged) end
+  if #corrections > 0 then correct(corrections, now_ms()) end
   local entry = charge('late', id, sub, actual - charged, note)
   entomb(id, sub, actual, entry, reserved_at)
   return done({ 'LATE', entry })

@@ -169,7 +169,12 @@ export function ledgerCases(current: Current): void {
   test('a repeated reservation is DUP; with other arguments it is CONFLICT', async () => {
     await fund(ledger(), ACCOUNT, 100)
     const at = await hold(ledger(), reservation('r1', 60))
-    expect(await ledger().reserve(reservation('r1', 60))).toEqual({ reply: 'DUP', reservedAt: at, free: 40 })
+    expect(await ledger().reserve(reservation('r1', 60))).toEqual({
+      reply: 'DUP',
+      reservedAt: at,
+      free: 40,
+      room: [],
+    })
     expect(await ledger().reserve(reservation('r1', 59))).toEqual({ reply: 'CONFLICT' })
     expect(await ledger().reserve(reservation('r1', 60, { sub: SUB }))).toEqual({ reply: 'CONFLICT' })
     expect(await sums()).toEqual([100, 60])
@@ -179,7 +184,12 @@ export function ledgerCases(current: Current): void {
     await fund(ledger(), ACCOUNT, 100)
     const at = await hold(ledger(), reservation('r1', 60))
     expect(await renew(ledger(), 'r1', { amount: 70 })).toBe('OK')
-    expect(await ledger().reserve(reservation('r1', 60))).toEqual({ reply: 'DUP', reservedAt: at, free: 30 })
+    expect(await ledger().reserve(reservation('r1', 60))).toEqual({
+      reply: 'DUP',
+      reservedAt: at,
+      free: 30,
+      room: [],
+    })
   })
 
   test('a reservation reports what is left, overdrafts included, where there is less', async () => {

@@ -189,7 +189,7 @@ export class ModelAccount {
     const known = this.#known(id, now, MINUTE)
     if (known?.state === 'live') {
       if (known.sub !== sub || (known.requested ?? amount) !== amount) return { reply: 'CONFLICT' }
-      return { reply: 'DUP', reservedAt: known.reservedAt, free: this.#free(command) }
+      return { reply: 'DUP', reservedAt: known.reservedAt, free: this.#free(command), room: [] }
     }
     if (known) return { reply: 'OVER' }
     const refusal = command.enforced ? this.#refusal(command, amount) : undefined
@@ -199,7 +199,7 @@ export class ModelAccount {
       { id, sub, requested: amount, amount, seen, paid: undefined, reservedAt: now },
       now + command.leaseMs,
     )
-    return { reply: 'OK', reservedAt: now, free: this.#free(command) }
+    return { reply: 'OK', reservedAt: now, free: this.#free(command), room: [] }
   }
 
   renew(command: Renewal, now: number): RenewReply {

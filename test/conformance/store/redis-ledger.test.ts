@@ -18,6 +18,7 @@ import {
   reservation,
   SUB,
   settle,
+  settlement,
   sumsOf,
   topup,
 } from './fixtures.ts'
@@ -223,6 +224,29 @@ test('five thousand holds that end together are expired in parts, and nothing is
   for (let n = -1; n !== 0; reaped += n) n = (await ledger().reap(ACCOUNT, 1_000)).length
   expect(reaped).toBe(4_980)
   expect(await sumsOf(ledger())).toEqual([995_000, 5])
+})
+
+test('limits are counted by the commands that hold and settle anyway', async () => {
+  await fund(ledger(), ACCOUNT, 100)
+  const of = { most: 1_000, windowMs: 60_000 }
+  const meters = [
+    { ...of, id: 'k/rm', takes: 1 },
+    { ...of, id: 'k/tm', takes: 50 },
+    { ...of, id: 'k/c', windowMs: 0, takes: 1 },
+  ]
+  const cost = async (id: string, limited: boolean) => {
+    await command('CONFIG', 'RESETSTAT')
+    const at = await hold(ledger(), reservation(id, 5, limited ? { meters } : {}))
+    const corrections = limited ? [{ ...of, id: 'k/tm', by: -20 }] : []
+    expect((await ledger().settle(settlement(id, 5, at, { corrections }))).reply).toBe('OK')
+    const stats = String(await command('INFO', 'commandstats'))
+    const calls = [...stats.matchAll(/cmdstat_(\w+):calls=(\d+)/g)]
+    return Object.fromEntries(calls.map(([, name = '', count]) => [name, Number(count)]))
+  }
+  await cost('warm up', true)
+  const { time: _, ...without } = await cost('r1', false)
+  const { time: __, ...limited } = await cost('r2', true)
+  expect(limited).toEqual(without)
 })
 
 test('an account with 20,000 credits is read and charged by as many commands as one without', async () => {

@@ -5,6 +5,7 @@ import { configCases } from './config-cases.ts'
 import { conversationCases } from './conversation-cases.ts'
 import { holdCases } from './hold-cases.ts'
 import { ledgerCases } from './ledger-cases.ts'
+import { meterCases } from './meter-cases.ts'
 import { stateCases } from './state-cases.ts'
 
 export interface StoreUnderTest {
@@ -36,6 +37,7 @@ export function storeConformance(name: string, create: CreateStore): void {
     describe('config', () => configCases(use))
     describe('ledger', () => ledgerCases(use))
     describe('holds', () => holdCases(use))
+    describe('meters', () => meterCases(use))
     describe('affinity and state', () => stateCases(use))
     describe('conversations', () => conversationCases(use))
   })

@@ -22,7 +22,9 @@ export const CONTROLLER: Mutant[] = [
     'controller/compile/accounts.ts',
     COMPILED,
     // A budget is accepted but not enforced.
-    ["['budget', 'limits']", "['limits']"],
+    ["['budget']", '[]'],
+    // Limits of an account do not bind its sub-accounts.
+    ['...(limits && { limits }) })', '})'],
     // A sub-account pays by itself.
     ['...(payer !== undefined && { parent', '...(false && { parent'],
     // A sub-account of a disabled account still spends.
@@ -57,8 +59,8 @@ export const CONTROLLER: Mutant[] = [
   ...faults(
     'controller/compile/keys.ts',
     COMPILED,
-    // Limits are accepted but not enforced.
-    ["findings.refusals.push({ reason: 'NotSupported'", "findings.notes.push({ reason: 'NotSupported'"],
+    // A key without an account has no limits.
+    [': limits.limits && ownAccountId(metadata.namespace, metadata.name)', ': undefined'],
     // A disabled key works.
     ['disabled: spec.disabled ?? false', 'disabled: false'],
     // A key never expires.
@@ -157,7 +159,10 @@ export const CONTROLLER: Mutant[] = [
     // A deleted Credit that is created again gives its money once more.
     ['await applyCredits(ledger, restore)', ''],
     // The costs since the loss are given away.
-    ['const spent = markedOf(mark, part).spent + newlySpent(added, mark, part)', 'const spent = markedOf(mark, part).spent'],
+    [
+      'const spent = markedOf(mark, part).spent + newlySpent(added, mark, part)',
+      'const spent = markedOf(mark, part).spent',
+    ],
     // A correction that was interrupted is made again.
     ["return adjusted.reason === 'restore' ? sum :", 'return'],
   ),

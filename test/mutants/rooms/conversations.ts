@@ -63,7 +63,10 @@ export const CONVERSATIONS: Mutant[] = [
   ),
 
   // All keys without an account share their conversations.
-  ...faults('proxy/auth/authenticate.ts', OWNERS, ['account?.id ?? key.id', "account?.id ?? ''"]),
+  ...faults('proxy/auth/authenticate.ts', OWNERS, [
+    'account.ofKey === true ? key.id : account.id',
+    "account.ofKey === true ? '' : account.id",
+  ]),
   ...faults(
     'proxy/pipeline/conversation/open.ts',
     CHAINS,

@@ -15,6 +15,36 @@ export const PIPELINE: Mutant[] = [
     ['      ...charged.delivered.imageKind,\n', ''],
   ),
   ...faults(
+    'proxy/ledger/holds.ts',
+    'test/e2e/limits.test.ts',
+    // Keys without an account have no limits.
+    ['if (!enforced && limits.length === 0 && mayTrust)', 'if (!enforced && mayTrust)'],
+  ),
+  ...faults(
+    'proxy/ledger/limit-queues.ts',
+    'proxy/ledger/limit-queues.test.ts',
+    // As many wait as there are.
+    ['if (places.length >= queue.most) return undefined', ''],
+    // A client that left stands before others for ever.
+    ['if (at >= 0) places.splice(at, 1)', ''],
+    // Places that another proxy frees are never found.
+    ['Math.min(left, POLL_MS)', 'left'],
+  ),
+  ...faults(
+    'proxy/ledger/hold.ts',
+    'test/e2e/limits.test.ts',
+    // Tokens that were not used count for a minute.
+    ["kind === 'tokens' && tokens !== takes", 'false'],
+  ),
+  ...faults(
+    'proxy/ledger/limits.ts',
+    'test/e2e/limits.test.ts',
+    // Sub-accounts escape the limits of their parent.
+    ['...(parent === undefined ? [] :', '...(true ? [] :'],
+    // A limit of one model binds all.
+    ['record.model === undefined || matchesGlob(record.model, model)', 'true'],
+  ),
+  ...faults(
     'proxy/pipeline/answer/stream-answer.ts',
     'proxy/pipeline/answer/stream-answer.test.ts',
     // The cost is that of half a stream.

@@ -82,6 +82,41 @@ export const STORE: Mutant[] = [
       'compareEntries(upTo, oldest) < 0 ? oldest : oldest',
     ],
   ),
+  ...faults(
+    'store/ledger/meters.ts',
+    CONFORMANCE,
+    // A large request under a small limit is refused for ever.
+    [
+      'levelOf(state, meter, nowMs) + Math.min(takes, most) - most',
+      'levelOf(state, meter, nowMs) + takes - most',
+    ],
+    // A request counts by the most that it might have used.
+    ['Math.max(0, levelOf(state, meter, nowMs) + by)', 'levelOf(state, meter, nowMs)'],
+    // A whole minute passes before one more request is admitted.
+    ['(Math.max(0, nowMs - bucket.at) * most) / windowMs', '0'],
+    // Meters of deleted keys stay for ever, or those in use are forgotten.
+    ['if (emptyFrom <= nowMs) buckets.delete(id)', 'buckets.delete(id)'],
+  ),
+  ...faults(
+    'store/ledger/transition.ts',
+    CONFORMANCE,
+    // A place among requests at a time is never free again.
+    ['  addRunning(state, live.running, -1)\n', ''],
+    // A refused request counts.
+    ['  take(state, meters, nowMs)\n', ''],
+  ),
+  ...faults(
+    'store/lua/ledger/meters.lua',
+    'test/conformance/store/redis.test.ts',
+    ['math.min(meter.takes, meter.most) - meter.most', 'meter.takes - meter.most'],
+    ['if meter.window ~= 0 then set_level', 'if false then set_level'],
+    ['level_of(meter, now) + meter.takes), now)', 'level_of(meter, now)), now)'],
+  ),
+  ...faults('store/lua/ledger/holds.lua', 'test/conformance/store/redis.test.ts', [
+    // A place among requests at a time is never free again.
+    'add_running(hold.running, -1)',
+    '',
+  ]),
   ...faults('store/lua/ledger/account.lua', REDIS_LEDGER, [
     // The mark of the journal falls, so that entries leave the store twice.
     'if not field(name) or earlier(field(name), entry) then set(name, entry) end',

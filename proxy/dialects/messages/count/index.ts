@@ -22,6 +22,7 @@ export const countTokens: ClientApi<ModelSpan> = {
   estimate: (_request, inputTokens): wire.TokenCount => ({ input_tokens: inputTokens }),
   lossNames: messages.lossNames,
   errorBody: messages.errorBody,
+  rateLimitHeaders: messages.rateLimitHeaders,
   errorEvent: messages.errorEvent,
   keepAlive: messages.keepAlive,
 }

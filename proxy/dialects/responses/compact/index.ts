@@ -12,7 +12,7 @@ import { emulate } from './emulated.ts'
 import { emulate as emulateNatively } from './native-request.ts'
 import { parseRequest } from './request.ts'
 
-const { name, lossNames, errorBody, errorEvent, keepAlive } = responses
+const { name, lossNames, errorBody, errorEvent, rateLimitHeaders, keepAlive } = responses
 
 export const compact: ClientApi<ResponsesOwn> = {
   name,
@@ -40,6 +40,7 @@ export const compact: ClientApi<ResponsesOwn> = {
   },
   lossNames,
   errorBody,
+  rateLimitHeaders,
   errorEvent,
   keepAlive,
 }

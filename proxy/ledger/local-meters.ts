@@ -1,0 +1,46 @@
+/** Counts the requests of keys without an account while the store is away: each process by itself, with the same limits. */
+import type { Meter } from '../../store/ledger/contract.ts'
+import {
+  addRunning,
+  findFull,
+  forgetEmpty,
+  type Meters,
+  roomIn,
+  runningIds,
+  take,
+} from '../../store/ledger/meters.ts'
+
+/** More are not kept; the oldest go first. */
+const MAX_BUCKETS = 10_000
+
+export type Taken =
+  | { room: number[]; release: () => void }
+  | { meter: number; waitMs: number; room: number[] }
+
+export class LocalMeters {
+  readonly #meters: Meters = { buckets: new Map(), running: new Map() }
+
+  take(meters: readonly Meter[]): Taken {
+    const now = Date.now()
+    const full = findFull(this.#meters, meters, now)
+    if (full !== undefined) return { ...full, room: roomIn(this.#meters, meters, now) }
+    take(this.#meters, meters, now)
+    const running = runningIds(meters)
+    addRunning(this.#meters, running, 1)
+    this.#bound(now)
+    return {
+      room: roomIn(this.#meters, meters, now),
+      release: () => addRunning(this.#meters, running, -1),
+    }
+  }
+
+  #bound(now: number): void {
+    const { buckets } = this.#meters
+    if (buckets.size <= MAX_BUCKETS) return
+    forgetEmpty(this.#meters, now)
+    for (const id of buckets.keys()) {
+      if (buckets.size <= MAX_BUCKETS) return
+      buckets.delete(id)
+    }
+  }
+}
