@@ -6,6 +6,7 @@
 --            four: sub-account or '' (each once), change of credited, change of posted, note of the entry
 --   Replies  'OK' | 'DUP' | 'CHANGED': there is another number of entries | 'LIMIT' | 'FENCED' | 'NOACCT'
 --!include ledger/account
+--!include ledger/order
 --!include ledger/credits
 
 local id = ARGV[2]

@@ -14,18 +14,16 @@
 local id, sub, amount = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local overdraft, sub_overdraft = tonumber(ARGV[6]), tonumber(ARGV[7])
 
-local running, meters = ARGV[10], meters_from(11)
+local running, meters = ARGV[10], #ARGV > 10 and open_meters(11)
 
-if sub == '' and #meters == 0 then
+if sub == '' and not meters then
   load_fields('p', 'h', 'x', 'tb', 'cl')
 else
   local names = { 'p', 'h', 'x', 'tb', 'cl' }
   if sub ~= '' then
     names[6], names[7] = 'p:' .. sub, 'h:' .. sub
   end
-  for _, meter in ipairs(meters) do
-    names[#names + 1] = field_of(meter)
-  end
+  if meters then meters.add_fields(names) end
   load_fields(unpack(names))
 end
 if not field('p') or field('cl') == '1' then return { 'NOACCT' } end
@@ -55,20 +53,22 @@ if redis.call('HSETNX', RSV, id, stored) == 0 then
   local known = parse_live(redis.call('HGET', RSV, id))
   if not known then return done({ 'OVER' }) end
   if known.sub ~= sub or (known.requested ~= '' and known.requested ~= ARGV[3]) then return done({ 'CONFLICT' }) end
-  return done({ 'DUP', known.at, free_funds(), room_in(meters, now) })
+  return done({ 'DUP', known.at, free_funds(), meters and meters.room(now) or '' })
 end
 local short = ARGV[5] == '1' and shortfall(sub, overdraft, sub_overdraft, amount)
 if short then
   redis.call('HDEL', RSV, id)
   return done({ 'NOFUNDS', short[1], short[2] })
 end
-local full, wait = find_full(meters, now)
-if full then
-  redis.call('HDEL', RSV, id)
-  return done({ 'LIMITED', text(full), text(wait), room_in(meters, now) })
+if meters then
+  local full, wait = meters.full(now)
+  if full then
+    redis.call('HDEL', RSV, id)
+    return done({ 'LIMITED', text(full), text(wait), meters.room(now) })
+  end
+  meters.take(now)
+  add_running(running, 1)
 end
-take_room(meters, now)
-add_running(running, 1)
 add_to_both('h', sub, held)
 lease_until(lease_end)
-return done({ 'OK', text(now), free_funds(), room_in(meters, now) })
+return done({ 'OK', text(now), free_funds(), meters and meters.room(now) or '' })

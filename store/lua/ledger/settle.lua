@@ -8,24 +8,23 @@
 --   Replies  {'OK' or 'LATE' or 'LOST' or 'DUP', entry} | {'DUP'}: a restore has counted it | {'CONFLICT'} | {'NOACCT'}
 --            | {'OLD', sb}: unknown, and so old that its tombstone may be gone; its entry may be `sb` ms older than the hold
 --!include ledger/account
+--!include ledger/order
 --!include ledger/holds
 --!include ledger/meters
 
 local id, sub, actual, reserved_at, note = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-local corrections = meters_from(8)
+local corrections = #ARGV > 7 and open_meters(8)
 local stored = redis.call('HGET', RSV, id)
 local live = stored and parse_live(stored)
 
-if sub == '' and #corrections == 0 and not (live and live.running ~= '') then
+if sub == '' and not corrections and not (live and live.running ~= '') then
   load_fields('p', 'h', 'n', 'tb')
 else
   local names = { 'p', 'h', 'n', 'tb' }
   if sub ~= '' then
     names[5], names[6] = 'p:' .. sub, 'h:' .. sub
   end
-  for _, meter in ipairs(corrections) do
-    names[#names + 1] = field_of(meter)
-  end
+  if corrections then corrections.add_fields(names) end
   for meter in string.gmatch(live and live.running or '', '[^,]+') do
     names[#names + 1] = 'r:' .. meter
   end
@@ -47,7 +46,7 @@ if stored then
     if live.sub ~= sub then return { 'CONFLICT' } end
     remove(id, live)
     if counted then return take_back(live.paid or 0) end
-    if #corrections > 0 then correct(corrections, now_ms()) end
+    if corrections then corrections.correct(now_ms()) end
     local entry = charge(live.paid and 'late' or 'settle', id, sub, actual - (live.paid or 0), note)
     entomb(id, sub, actual, entry, reserved_at)
     return done({ live.paid and 'LATE' or 'OK', entry })
@@ -57,7 +56,7 @@ if stored then
   redis.call('HDEL', RSV, id)
   redis.call('ZREM', GC, id)
   if counted then return take_back(charged) end
-  if #corrections > 0 then correct(corrections, now_ms()) end
+  if corrections then corrections.correct(now_ms()) end
   local entry = charge('late', id, sub, actual - charged, note)
   entomb(id, sub, actual, entry, reserved_at)
   return done({ 'LATE', entry })

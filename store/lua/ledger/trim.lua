@@ -5,6 +5,7 @@
 --   ARGV     1 last entry that has left the store, or '' without a journal, 2 age in ms below which none is removed
 --   Replies  nothing
 --!include ledger/account
+--!include ledger/order
 
 local LED, up_to = KEYS[2], ARGV[1]
 

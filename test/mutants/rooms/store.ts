@@ -117,7 +117,7 @@ export const STORE: Mutant[] = [
     'add_running(hold.running, -1)',
     '',
   ]),
-  ...faults('store/lua/ledger/account.lua', REDIS_LEDGER, [
+  ...faults('store/lua/ledger/order.lua', REDIS_LEDGER, [
     // The mark of the journal falls, so that entries leave the store twice.
     'if not field(name) or earlier(field(name), entry) then set(name, entry) end',
     'set(name, entry)',
