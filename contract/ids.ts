@@ -30,6 +30,11 @@ export function ownAccountId(namespace: string, key: string): string {
   return objectId(namespace, `key/${key}`)
 }
 
+/** Prefix of the ids of limits and budgets in the ledger. A key and its account may have the same name, and so the same id. */
+export function countersOf(owner: 'key' | 'account', id: string): string {
+  return `${owner === 'key' ? 'k' : 'a'}/${id}`
+}
+
 /** SHA-256 of an API key, lower-case hex: the only form in which a key leaves the process that received it. */
 export function keyHash(key: string): string {
   return hash('sha256', key, 'hex')

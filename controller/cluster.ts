@@ -94,6 +94,7 @@ export class ClusterController {
       proxies: this.#term?.leader.proxies.length ?? 0,
       risks: this.#term?.leader.risks.map(({ kind }) => kind) ?? [],
       lag: this.#term?.leader.lag,
+      funds: this.#term?.leader.funds,
       informers: this.#source.health(),
     }))
     this.pages = controllerPages({

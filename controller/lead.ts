@@ -32,6 +32,7 @@ import type {
   Touched,
 } from './snapshot.ts'
 import { type ListedStatus, type Status, StatusBoard } from './status/board.ts'
+import { type FundsReading, readFunds } from './telemetry/funds.ts'
 
 /** Intervals between reads of the heartbeats: while proxies are taking up a publication, and otherwise. */
 const WAITING_MS = 25
@@ -211,6 +212,14 @@ export class Leader {
       journalSeconds: this.#journal?.lagSeconds ?? 0,
       checkpointSeconds: this.#checkpoints?.lagSeconds ?? 0,
     }
+  }
+
+  /** What metrics say about money; undefined while the ledger has not answered. */
+  get funds(): FundsReading | undefined {
+    const { last } = this.#credits
+    return last === undefined || this.#latest === undefined
+      ? undefined
+      : readFunds(last, this.#latest.accounts)
   }
 
   /** Heartbeats of live proxies. */

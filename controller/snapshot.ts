@@ -229,6 +229,24 @@ export interface AppliedCredits {
   lost: ReadonlySet<string>
   /** Ids of accounts that are not opened, because the store may evict balances. */
   withheld: ReadonlySet<string>
+  /** Budgets and warnings of Accounts and ApiKeys, by "Kind/namespace/name"; absent if the ledger has not answered yet. */
+  spending: ReadonlyMap<string, Spending>
+}
+
+export interface Spending {
+  budgets: readonly BudgetFunds[]
+  /** Which funds are low. */
+  warnings: readonly string[]
+}
+
+/** A budget in its current period. */
+export interface BudgetFunds {
+  /** A glob; absent: all models. */
+  model?: string
+  most: Nanos
+  spent: Nanos
+  /** Milliseconds since the epoch. */
+  renewsAt: number
 }
 
 export interface Funds {

@@ -85,7 +85,7 @@ interface Sums {
 }
 
 async function sums(ledger: Ledger, account: string, sub: string | undefined): Promise<Sums> {
-  const balance = await ledger.balance(account, sub === undefined ? [] : [sub])
+  const balance = await ledger.balance(account, { subs: sub === undefined ? [] : [sub] })
   if (balance === undefined) throw new CommandFailure(REFUSALS.NOACCT)
   const own = sub === undefined ? balance : balance.subs[sub]
   if (own === undefined) throw new CommandFailure('the ledger does not have this sub-account')

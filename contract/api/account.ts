@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { amount, amountWithinLedger, limitRules, limits, price, reference } from './fields.ts'
+import { amount, amountWithinLedger, price, reference } from './fields.ts'
 import { defineKind, type Rule } from './kind.ts'
+import { budget, budgetRules, budgetStatuses, limitRules, limits } from './limits.ts'
 import { READY_COLUMNS, statusOf } from './status.ts'
 
 const spec = z.strictObject({
@@ -23,17 +24,20 @@ const spec = z.strictObject({
   limits: limits()
     .optional()
     .meta({ description: 'Limits for all keys of this account, and of its sub-accounts, together.' }),
-  budget: z
-    .strictObject({
-      amount: price().meta({ description: 'Not enforced yet. Dollars available in each period.' }),
-      period: z
-        .enum(['Day', 'Week', 'Month'])
-        .meta({ description: 'Not enforced yet. Calendar period, UTC.' }),
-    })
+  budget: budget()
     .optional()
     .meta({
-      description: 'Not enforced yet: an account with a budget is not accepted. A renewing allowance.',
+      description:
+        'How much may be spent in each period, by all keys together. Of a sub-account the allowance, which renews; else a cap, also on ' +
+        'an Unlimited account.',
     }),
+  lowBalance: z.array(price()).max(8).optional().meta({
+    description: 'Balances, in dollars, below which a warning is given.',
+  }),
+  metrics: z.boolean().optional().meta({
+    description:
+      'Shows balance and budgets as metrics. Metrics of at most 1,000 accounts are shown, in the order of their names.',
+  }),
 })
 export type AccountSpec = z.output<typeof spec>
 
@@ -42,12 +46,13 @@ const status = statusOf({
   held: amount().optional().meta({ description: 'Dollars held by requests in flight.' }),
   spent: amount().optional().meta({ description: 'Dollars spent so far.' }),
   credited: amount().optional().meta({ description: 'Dollars credited so far.' }),
+  budgets: budgetStatuses(),
 })
 
 const rules: Rule<AccountSpec>[] = [
   amountWithinLedger('overdraft', (s) => s.overdraft),
-  amountWithinLedger('budget.amount', (s) => s.budget?.amount),
   ...limitRules<AccountSpec>((s) => s.limits),
+  ...budgetRules<AccountSpec>((s) => s.budget),
 ]
 
 export const account = defineKind({

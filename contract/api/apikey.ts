@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { isAddressRange } from '../address.ts'
 import { MAX_GLOB_LENGTH, MAX_GLOB_STARS } from '../glob.ts'
-import { instant, limitRules, limits, reference, secretEntry } from './fields.ts'
+import { instant, reference, secretEntry } from './fields.ts'
 import { defineKind } from './kind.ts'
+import { budget, budgetRules, budgetStatuses, limitRules, limits } from './limits.ts'
 import { READY_COLUMNS, statusOf } from './status.ts'
 
 const spec = z.strictObject({
@@ -33,6 +34,9 @@ const spec = z.strictObject({
     description: 'Client addresses (IPv4, IPv6) or CIDR ranges that may use the key. Empty: any.',
   }),
   limits: limits().optional().meta({ description: 'Limits for this key, beside those of its account.' }),
+  budget: budget().optional().meta({
+    description: 'How much may be spent with this key in each period, beside what its account allows.',
+  }),
   secretRef: secretEntry('key')
     .optional()
     .meta({ description: 'Secret entry that contains the key itself.' }),
@@ -77,6 +81,7 @@ const status = statusOf({
     .max(253)
     .optional()
     .meta({ description: 'Secret that contains the key; the first of several.' }),
+  budgets: budgetStatuses(),
 })
 
 export const apiKey = defineKind({
@@ -87,6 +92,7 @@ export const apiKey = defineKind({
   status,
   rules: [
     ...limitRules<ApiKeySpec>((s) => s.limits),
+    ...budgetRules<ApiKeySpec>((s) => s.budget),
     {
       cel: '[has(self.secretRef), has(self.secretRefs), has(self.hashes)].filter(given, given).size() <= 1',
       message: 'spec has more than one of secretRef, secretRefs and hashes; keep one of them',

@@ -3,8 +3,7 @@
  * Each pattern has an error message that follows the field's name, both from the API server and in folder mode.
  */
 import { z } from 'zod'
-import { DURATION, parseDuration } from '../duration.ts'
-import { MAX_GLOB_LENGTH, MAX_GLOB_STARS } from '../glob.ts'
+import { DURATION } from '../duration.ts'
 import { DECIMAL, MAX_DOLLARS } from '../money.ts'
 import type { Rule } from './kind.ts'
 
@@ -110,83 +109,4 @@ export function mapWithinBounds<Spec>(
     message: `spec.${field} may have at most ${MAX_MAP_ENTRIES} entries`,
     test: (spec) => Object.keys(read(spec) ?? {}).length <= MAX_MAP_ENTRIES,
   }
-}
-
-const limit = (most: number, description: string) => z.int().min(1).max(most).optional().meta({ description })
-
-const rates = () => ({
-  requestsPerMinute: limit(1_000_000_000, 'Requests per minute. As many may come at once.'),
-  requestsPerDay: limit(1_000_000_000, 'Requests per day.'),
-  tokensPerMinute: limit(
-    1_000_000_000_000,
-    'Tokens per minute, of prompts and answers. A request is admitted with the most that it may use, and counted with what it used.',
-  ),
-  tokensPerDay: limit(1_000_000_000_000, 'Tokens per day.'),
-  concurrentRequests: limit(1_000_000, 'Requests in flight at once.'),
-})
-
-/** Rate and concurrency limits of a key or an account. */
-export const limits = () =>
-  z.strictObject({
-    ...rates(),
-    onLimit: z.enum(['Reject', 'Queue']).optional().meta({
-      description:
-        'What becomes of a request beyond concurrentRequests. Queue: it waits for a place instead of being answered 429. Default: Reject.',
-    }),
-    queue: z
-      .strictObject({
-        requests: limit(10_000, 'Requests that may wait in each proxy; default 100.'),
-        wait: duration().optional().meta({ description: 'How long one may wait; default 10s, at most 60s.' }),
-      })
-      .optional()
-      .meta({ description: 'Bounds of Queue.' }),
-    models: z.record(z.string(), z.strictObject(rates())).optional().meta({
-      maxProperties: MAX_MAP_ENTRIES,
-      description:
-        'The same limits for some models, as the client names them: globs in which `*` matches any characters. All that match apply, beside those above.',
-    }),
-  })
-export type Limits = z.output<ReturnType<typeof limits>>
-
-const GLOB = `^[^*]*(\\*[^*]*){0,${MAX_GLOB_STARS}}$`
-
-/** The longest wait for a place: shorter than clients wait for an answer. */
-const MOST_WAIT = '60s'
-
-/** Rules on `limits`: on its models, which a map's schema cannot have, and on its queue. */
-export function limitRules<Spec>(read: (spec: Spec) => Limits | undefined): Rule<Spec>[] {
-  const has = 'has(self.limits) && has(self.limits.models)'
-  const models = (spec: Spec) => Object.keys(read(spec)?.models ?? {})
-  const queue = 'has(self.limits) && has(self.limits.queue)'
-  return [
-    {
-      cel: `!(${queue}) || (has(self.limits.onLimit) && self.limits.onLimit == 'Queue')`,
-      message: 'spec.limits.queue needs spec.limits.onLimit: Queue',
-      test: (spec) => read(spec)?.queue === undefined || read(spec)?.onLimit === 'Queue',
-    },
-    {
-      cel: `!(${queue}) || !has(self.limits.queue.wait) || !self.limits.queue.wait.matches(r"${DURATION.source}") || duration(self.limits.queue.wait) <= duration("${MOST_WAIT}")`,
-      message: `spec.limits.queue.wait must be at most ${MOST_WAIT}`,
-      test: (spec) => {
-        const wait = read(spec)?.queue?.wait ?? MOST_WAIT
-        return !DURATION.test(wait) || parseDuration(wait) <= parseDuration(MOST_WAIT)
-      },
-    },
-    {
-      cel: `!(${has}) || self.limits.models.size() <= ${MAX_MAP_ENTRIES}`,
-      message: `spec.limits.models may have at most ${MAX_MAP_ENTRIES} entries`,
-      test: (spec) => models(spec).length <= MAX_MAP_ENTRIES,
-    },
-    {
-      cel: `!(${has}) || self.limits.models.all(m, m.size() >= 1 && m.size() <= ${MAX_GLOB_LENGTH} && m.matches(r"${GLOB}"))`,
-      message: `spec.limits.models must name models with 1 to ${MAX_GLOB_LENGTH} characters and at most ${MAX_GLOB_STARS} stars`,
-      test: (spec) =>
-        models(spec).every(
-          (model) =>
-            model.length >= 1 &&
-            model.length <= MAX_GLOB_LENGTH &&
-            model.split('*').length - 1 <= MAX_GLOB_STARS,
-        ),
-    },
-  ]
 }

@@ -94,9 +94,35 @@ function limitCases(): Record<string, RuleCases> {
   }
 }
 
+function budgetCases(): Record<string, RuleCases> {
+  const models = (...names: string[]) => ({
+    budget: { models: Object.fromEntries(names.map((name) => [name, { amount: '1' }])) },
+  })
+  const many = (count: number) => models(...Array.from({ length: count }, (_, i) => `m${i}`))
+  return {
+    'spec.budget needs an amount': {
+      passes: created({}, { budget: { amount: '0' } }, models('m'), { budget: { models: {} } }),
+      fails: created({ budget: {} }, { budget: { period: 'Day' } }),
+    },
+    'spec.budget.amount must lie within': amounts(
+      (text) => (text === undefined ? {} : { budget: { amount: text, period: 'Day' } }),
+      false,
+    ),
+    'spec.budget.models may have at most 32': {
+      passes: created({}, { budget: { amount: '1' } }, many(0), many(32)),
+      fails: created(many(33)),
+    },
+    'spec.budget.models must name models': {
+      passes: created({ budget: { amount: '1' } }, models('*', 'a/b:c', 'x'.repeat(256), '*'.repeat(8))),
+      fails: created(models(''), models('x'.repeat(257)), models('fine', '*'.repeat(9))),
+    },
+  }
+}
+
 export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
   ApiKey: {
     ...limitCases(),
+    ...budgetCases(),
     'spec has more than one of secretRef': {
       passes: created(
         {},
@@ -152,12 +178,9 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
   },
   Account: {
     ...limitCases(),
+    ...budgetCases(),
     'spec.overdraft must lie within': amounts(
       (text) => (text === undefined ? {} : { overdraft: text }),
-      false,
-    ),
-    'spec.budget.amount must lie within': amounts(
-      (text) => (text === undefined ? {} : { budget: { amount: text, period: 'Day' } }),
       false,
     ),
   },

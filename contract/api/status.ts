@@ -5,8 +5,9 @@ import { z } from 'zod'
  * Condition types. Accepted: the spec is valid and in force. ResolvedRefs: everything it refers to exists. Priced: the
  * route has a price or is free. Programmed: every live proxy serves this generation. Ready: the summary. Stalled: the
  * resource is not accepted, and waiting will not help. Healthy: the upstream of a channel answers; Ready does not depend
- * on it. AtRisk: the store may lose the balance of an account; Ready does not depend on it. Stalled and AtRisk are negative
- * and absent unless they hold.
+ * on it. AtRisk: the store may lose the balance of an account; Ready does not depend on it. FundsLow: a balance or a budget is
+ * nearly or wholly used up; Ready does not depend on it. Stalled, AtRisk and FundsLow are negative and absent unless they
+ * hold.
  */
 export const CONDITION_TYPES = [
   'Accepted',
@@ -17,6 +18,7 @@ export const CONDITION_TYPES = [
   'Stalled',
   'Healthy',
   'AtRisk',
+  'FundsLow',
 ] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
@@ -24,7 +26,6 @@ export type ConditionType = (typeof CONDITION_TYPES)[number]
 export const REASONS = {
   Accepted: 'The spec is valid and in force.',
   Invalid: 'The spec does not match the schema or breaks a rule; the message says what to change.',
-  NotSupported: 'The spec asks for something that this version does not enforce, so it is not in force.',
   Conflicted: 'An older resource already uses the model, the key or the name of the credit.',
   Disabled: 'The spec is valid and switches the resource off.',
   Expired:
@@ -47,6 +48,7 @@ export const REASONS = {
   StoreEvicts:
     'Redis may evict balances, or what protects them, because its maxmemory-policy is not noeviction. New accounts are not opened under a policy that evicts every key.',
   StoreNotPersistent: 'Redis saves nothing to disk, so that all balances are lost when it ends.',
+  FundsLow: 'A balance is below an amount of spec.lowBalance, or a budget has reached a soft limit.',
   Healthy: 'No live proxy reports failures of the channel.',
   Failing: 'The last attempt failed on some proxies; the message says since when, and why.',
   Ejected: 'Some proxies ejected the channel after failures in a row; the message says how many.',
@@ -56,10 +58,9 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS
 
 export const condition = z.strictObject({
-  type: z
-    .string()
-    .max(64)
-    .meta({ description: 'Accepted, ResolvedRefs, Priced, Programmed, Ready, Stalled, Healthy or AtRisk.' }),
+  type: z.string().max(64).meta({
+    description: 'Accepted, ResolvedRefs, Priced, Programmed, Ready, Stalled, Healthy, AtRisk or FundsLow.',
+  }),
   status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether the condition is true.' }),
   observedGeneration: z
     .int()

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { CHANNEL_TYPES, ERROR_MESSAGES, ON_DISCONNECT } from '../api/channel.ts'
+import { PERIODS } from '../api/limits.ts'
 import { OUTPUT_LIMITS } from '../api/modelroute.ts'
 import { FAILURE_CLASSES } from '../failures.ts'
 import { features, PROFILES } from '../profiles.ts'
@@ -157,6 +158,20 @@ const limitRecord = z.object({
 })
 export type LimitRecord = z.output<typeof limitRecord>
 
+/** A budget of a key or an account. */
+const budgetRecord = z.object({
+  /** Its sums in the ledger, within the key or account. */
+  id: z.string(),
+  most: nanos,
+  period: z.enum(PERIODS),
+  timeZone: z.string(),
+  /** A glob, for the names of models that clients use. Absent: all models. */
+  model: z.string().optional(),
+  /** Percentages at which a warning is given, rising. */
+  softLimit: z.array(z.int()),
+})
+export type BudgetRecord = z.output<typeof budgetRecord>
+
 /** One API key, stored under its SHA-256. */
 export const keyRecord = z.object({
   version: z.literal(RECORD_VERSION),
@@ -173,9 +188,10 @@ export const keyRecord = z.object({
   models: z.array(z.string()),
   /** Addresses and ranges; empty: any. */
   allowedIPs: z.array(z.string()),
-  /** objectId of the Account that pays; of a key that has limits and no Account, its ownAccountId; else absent: not metered. */
+  /** objectId of the Account that pays; of a key that has limits or budgets and no Account, its ownAccountId; else absent: not metered. */
   account: z.string().optional(),
   limits: z.array(limitRecord).optional(),
+  budgets: z.array(budgetRecord).optional(),
 })
 export type KeyRecord = z.output<typeof keyRecord>
 
@@ -190,8 +206,22 @@ export const accountRecord = z.object({
   /** How far the balance may fall below zero. */
   overdraft: nanos,
   /** Of a sub-account: the account whose balance pays. Its own balance is an allowance. */
-  parent: z.object({ id: z.string(), overdraft: nanos, limits: z.array(limitRecord).optional() }).optional(),
+  parent: z
+    .object({
+      id: z.string(),
+      overdraft: nanos,
+      limits: z.array(limitRecord).optional(),
+      budgets: z.array(budgetRecord).optional(),
+    })
+    .optional(),
   limits: z.array(limitRecord).optional(),
+  budgets: z.array(budgetRecord).optional(),
+  /** Of a sub-account whose allowance is a budget: its balance is counted, and never refuses a request. */
+  byBudget: z.boolean().optional(),
+  /** Balances below which a warning is given, rising. */
+  lowBalance: z.array(nanos).optional(),
+  /** Metrics show its balance and budgets. */
+  metrics: z.boolean().optional(),
   /** It counts for a key without an Account; the key is served while the store is away. */
   ofKey: z.boolean().optional(),
 })

@@ -18,6 +18,8 @@ export const mark = z.object({
   entries: z.int().min(0),
   /** The last of them; absent without one. */
   last: z.string().optional(),
+  /** What was spent in the last known period of each budget, with its end and that of the next one. */
+  budgets: z.record(z.string(), z.object({ spent: nanos, until: z.int(), after: z.int() })).optional(),
   /** Sub-accounts by id. */
   subs: z.record(z.string(), z.object(sums)).optional(),
 })
@@ -47,9 +49,13 @@ export function markOf(
     const credits = { ...before?.subs?.[sub]?.credits, ...creditsOf(sub) }
     return [sub, { ...sumsOf(own), credits }] as const
   })
+  const spending = Object.entries(balance.budgets).flatMap(([id, { spent, until, after }]) =>
+    spent > 0 ? [[id, { spent, until, after }] as const] : [],
+  )
   return {
     ...sumsOf(balance),
     entries,
+    ...(spending.length > 0 && { budgets: Object.fromEntries(spending) }),
     ...(lastEntry !== undefined && { last: lastEntry }),
     credits: { ...before?.credits, ...creditsOf() },
     // Those of deleted sub-accounts stay.

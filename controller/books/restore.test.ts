@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
-import type { EntryNote, Ledger, Settle } from '../../store/ledger/contract.ts'
+import type { Budget, EntryNote, Ledger, Settle } from '../../store/ledger/contract.ts'
 import { type Mark, markOf } from './mark.ts'
 import { RestoreFailed, restoreAccount } from './restore.ts'
 
@@ -10,8 +10,10 @@ const SUBS = ['s', 't']
 const LEASE_MS = 30_000
 const NOTE: EntryNote = {
   ...{ model: 'm', channel: '', key: 'k', endpoint: 'chat', tier: '', price: '' },
-  ...{ reason: 'usage', tokens: {}, flags: [] },
+  ...{ reason: 'usage', tokens: {}, flags: [], budgets: ['a/month'] },
 }
+/** All requests count in it. */
+const BUDGET: Budget = { id: 'a/month', most: 1_000_000, periods: [0, 10_000_000_000, 20_000_000_000] }
 
 /** What happens to the account, a second after the previous step. */
 type Step =
@@ -40,6 +42,7 @@ async function run(steps: readonly Step[]) {
         id,
         actual: step.actual,
         reservedAt: reservedAt.get(id) ?? 0,
+        budgets: [BUDGET],
         note: NOTE,
       }
       const reply = await ledger.settle(settle)
@@ -51,7 +54,7 @@ async function run(steps: readonly Step[]) {
 
 function reservation(id: string, seen = 0, sub?: string) {
   const terms = { amount: 10, enforced: false, overdraft: 0, leaseMs: LEASE_MS }
-  return { account: ACCOUNT, sub, id, seen, ...terms, note: NOTE }
+  return { account: ACCOUNT, sub, id, seen, ...terms, budgets: [BUDGET], note: NOTE }
 }
 
 async function markAfter(steps: readonly Step[]): Promise<Mark> {
@@ -59,17 +62,20 @@ async function markAfter(steps: readonly Step[]): Promise<Mark> {
   const credits = steps.flatMap((step) =>
     step.do === 'credit' ? [[step.id, { sub: step.sub, amount: step.amount }] as const] : [],
   )
-  const balance = await ledger.balance(ACCOUNT, SUBS)
+  const balance = await ledger.balance(ACCOUNT, { subs: SUBS, budgets: [BUDGET.id] })
   if (balance === undefined) throw new Error('no account')
   return markOf(balance, Object.fromEntries(credits))
 }
 
 const sums = async (ledger: Ledger, sub?: string) => {
-  const balance = await ledger.balance(ACCOUNT, SUBS)
+  const balance = await ledger.balance(ACCOUNT, { subs: SUBS })
   const own = sub === undefined ? balance : balance?.subs[sub]
   const { credited = 0, posted = 0, held = 0 } = own ?? {}
   return { credited, spent: credited - posted, held }
 }
+
+const spentOfBudget = async (ledger: Ledger) =>
+  (await ledger.balance(ACCOUNT, { budgets: [BUDGET.id] }))?.budgets[BUDGET.id]
 
 const HISTORY: Step[] = [
   { do: 'credit', id: 'default/c1', amount: 100 },
@@ -88,6 +94,18 @@ describe('an empty store', () => {
     expect(await sums(ledger)).toEqual({ credited: 150, spent: 16, held: 0 })
     const again = { account: ACCOUNT, epoch: 2, id: 'default/c1', amount: 100 }
     expect(await ledger.topup(again)).toEqual({ reply: 'DUP' })
+  })
+
+  test('gets budgets back, as far as their periods are not over', async () => {
+    const mark = await markAfter(HISTORY)
+    const restoredAt = async (now: number) => {
+      const { ledger } = createEmbeddedStore({ now: () => now })
+      await restoreAccount(ledger, { account: ACCOUNT, epoch: 2, mark })
+      return spentOfBudget(ledger)
+    }
+    const ends = { until: 10_000_000_000, after: 20_000_000_000 }
+    expect(await restoredAt(9_999_999_000)).toEqual({ spent: 16, held: 0, ...ends })
+    expect(await restoredAt(10_000_000_000)).toBeUndefined()
   })
 
   test('is not restored twice, wherever the first leader was interrupted', async () => {
@@ -285,7 +303,10 @@ test('an older copy ends with each credit and each cost once, whatever came betw
           const { id, sub } = step
           const reservedAt = before.reservedAt.get(id)
           if (step.do !== 'reserve' || reservedAt === undefined || before.settles.has(id)) continue
-          await ledger.settle({ account: ACCOUNT, sub, id, actual: 3, reservedAt, note: NOTE })
+          await ledger.settle({
+            ...{ account: ACCOUNT, sub, id, actual: 3, reservedAt, note: NOTE },
+            budgets: [BUDGET],
+          })
           ended.push({ do: 'settle', id, actual: 3, ...(sub !== undefined && { sub }) })
         }
         clock.now += 600_000
@@ -297,6 +318,8 @@ test('an older copy ends with each credit and each cost once, whatever came betw
             if (step.do === 'settle' && (part === undefined || step.sub === part)) spent += step.actual
           }
           expect(await sums(ledger, part)).toEqual({ credited, spent, held: 0 })
+          if (part === undefined && spent > 0)
+            expect(await spentOfBudget(ledger)).toMatchObject({ spent, held: 0 })
         }
       },
     ),

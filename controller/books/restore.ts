@@ -5,7 +5,7 @@
  * until it is opened afterwards, so that no request is refused, or served, for the sums in between.
  */
 import type { Nanos } from '../../contract/money.ts'
-import type { Adjust, Balance, Ledger, LedgerEntry } from '../../store/ledger/contract.ts'
+import type { Adjust, Balance, BudgetChange, Ledger, LedgerEntry } from '../../store/ledger/contract.ts'
 import { compareEntries, timeOf } from '../../store/ledger/entry-log.ts'
 import type { Mark } from './mark.ts'
 
@@ -39,11 +39,12 @@ export async function restoreAccount(ledger: Ledger, restore: Restore): Promise<
       const opened = await ledger.open({ account, epoch, create: true, closed: true })
       if (opened === 'FENCED') throw new RestoreFailed('another controller has taken over')
       const view = await look(ledger, restore)
-      if (!(await correct(ledger, restore, view, missingSpent(view, mark)))) continue
+      const missing = { changes: missingSpent(view, mark), budgets: missingInBudgets(view, mark) }
+      if (!(await correct(ledger, restore, view, missing))) continue
     }
     await applyCredits(ledger, restore)
     const view = await look(ledger, restore)
-    if (await correct(ledger, restore, view, missingCredited(view, mark))) return 'restored'
+    if (await correct(ledger, restore, view, { changes: missingCredited(view, mark) })) return 'restored'
   }
   throw new RestoreFailed(CHANGED)
 }
@@ -68,7 +69,10 @@ async function look(ledger: Ledger, { account, mark }: Restore): Promise<View> {
       ...Object.keys(mark.subs ?? {}),
       ...added.flatMap(({ sub }) => (sub === '' ? [] : [sub])),
     ])
-    const balance = await ledger.balance(account, [...subs])
+    const balance = await ledger.balance(account, {
+      subs: [...subs],
+      budgets: Object.keys(mark.budgets ?? {}),
+    })
     if (balance === undefined) throw new RestoreFailed('the account is missing although it was opened')
     if (balance.entries === before?.entries) return { balance, added, parts: [undefined, ...subs] }
   }
@@ -120,6 +124,22 @@ function missingSpent({ balance, added, parts }: View, mark: Mark): Change[] {
   })
 }
 
+/** What to add to the budgets, whose entries name them. A period that is over by now needs nothing. */
+function missingInBudgets({ balance, added }: View, mark: Mark): BudgetChange[] {
+  if (isFurther(balance, mark)) return []
+  const counted = countedBefore(added, mark)
+  return Object.entries(mark.budgets ?? {}).flatMap(([id, { spent: marked, until, after }]) => {
+    const since = added.filter(
+      ({ id: entry, ref, note }) =>
+        note?.budgets?.includes(id) === true && !counted.has(ref) && timeOf(entry) < until,
+    )
+    const known = balance.budgets[id]
+    if (known !== undefined && known.until > until) return []
+    const spent = since.reduce((sum, { delta }) => sum - delta, marked) - (known?.spent ?? 0)
+    return spent === 0 ? [] : [{ id, spent, until, after }]
+  })
+}
+
 function missingCredited({ balance, added, parts }: View, mark: Mark): Change[] {
   return parts.flatMap((part) => {
     const marked = markedOf(mark, part)
@@ -135,9 +155,9 @@ async function correct(
   ledger: Ledger,
   { account, epoch, mark }: Restore,
   { balance: { entries } }: View,
-  changes: readonly Change[],
+  { changes, budgets = [] }: { changes: readonly Change[]; budgets?: readonly BudgetChange[] },
 ): Promise<boolean> {
-  if (changes.length === 0) return true
+  if (changes.length === 0 && budgets.length === 0) return true
   const reply = await ledger.adjust({
     account,
     epoch,
@@ -145,6 +165,7 @@ async function correct(
     reason: 'restore',
     text: textOf(mark),
     changes,
+    budgets,
     ifEntries: entries,
     restoredTo: mark.last,
   })
@@ -165,8 +186,7 @@ async function applyCredits(ledger: Ledger, { account, epoch, mark }: Restore): 
 }
 
 function newlySpent(added: readonly LedgerEntry[], mark: Mark, part: Part): Nanos {
-  // A proxy repeats settles that the store may have lost. Its hold may have expired again before.
-  const counted = new Set(added.filter((entry) => isCounted(entry, mark)).map(({ ref }) => ref))
+  const counted = countedBefore(added, mark)
   return added.reduce((sum, { kind, ref, sub, delta, adjusted }) => {
     const ofLeader = kind === 'credit' || kind === 'adjust'
     // Requests of sub-accounts are spending of the account as well.
@@ -175,6 +195,11 @@ function newlySpent(added: readonly LedgerEntry[], mark: Mark, part: Part): Nano
     if (adjusted !== undefined) return adjusted.reason === 'restore' ? sum : sum + adjusted.credited - delta
     return counted.has(ref) ? sum : sum - delta
   }, 0)
+}
+
+/** Requests that the mark counts: proxies repeat settles that the store may have lost. Their holds may have expired again. */
+function countedBefore(added: readonly LedgerEntry[], mark: Mark): Set<string> {
+  return new Set(added.filter((entry) => isCounted(entry, mark)).map(({ ref }) => ref))
 }
 
 const isCounted = ({ postedAs }: LedgerEntry, { last }: Mark) =>

@@ -3,6 +3,7 @@ import { objectId } from '../../contract/ids.ts'
 import { type AccountRecord, RECORD_VERSION } from '../../contract/table/records.ts'
 import type { ObjectStatus, Snapshot } from '../snapshot.ts'
 import { nanos } from './amounts.ts'
+import { compileBudgets } from './budgets.ts'
 import { type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
 import { compileLimits } from './limits.ts'
 
@@ -20,9 +21,6 @@ export interface LedgerPlace {
   account: string
   sub?: string
 }
-
-/** Limits on spending that are not enforced yet. An account that sets one is refused, rather than served without it. */
-const NOT_ENFORCED = ['budget'] as const
 
 export function compileAccounts(snapshot: Snapshot): Accounts {
   const records = new Map<string, AccountRecord>()
@@ -107,14 +105,11 @@ function accountOf(
   parent: Parent | undefined,
 ): Omit<CompiledAccount, 'parent'> {
   const findings = noFindings()
-  for (const field of NOT_ENFORCED) {
-    if (spec[field] === undefined) continue
-    const message = `${field} is not enforced yet, so the account is not in force; remove spec.${field}`
-    findings.refusals.push({ reason: 'NotSupported', message })
-  }
   const overdraft = nanos(spec.overdraft ?? '0')
   if (overdraft === undefined)
     findings.refusals.push({ reason: 'Invalid', message: 'spec.overdraft exceeds the limit of the ledger' })
+  const budgets = compileBudgets(spec.budget, findings)
+  const lowBalance = (spec.lowBalance ?? []).flatMap((amount) => nanos(amount) ?? [])
   if (spec.disabled === true)
     findings.notes.push({ reason: 'Disabled', message: 'the account is disabled by spec.disabled' })
   const payer = typeof parent === 'string' ? undefined : parent
@@ -137,11 +132,20 @@ function accountOf(
     overdraft,
     ...(payer !== undefined && { parent: pick(payer) }),
     ...compileLimits(spec.limits),
+    ...budgets,
+    ...(payer !== undefined && spec.budget?.amount !== undefined && { byBudget: true }),
+    ...(spec.metrics === true && { metrics: true }),
+    ...(lowBalance.length > 0 && { lowBalance: lowBalance.sort((a, b) => a - b) }),
   }
   return { record, status }
 }
 
-const pick = ({ id, overdraft, limits }: AccountRecord) => ({ id, overdraft, ...(limits && { limits }) })
+const pick = ({ id, overdraft, limits, budgets }: AccountRecord) => ({
+  id,
+  overdraft,
+  ...(limits && { limits }),
+  ...(budgets && { budgets }),
+})
 
 function refuseParent(findings: Findings, parent: Extract<Parent, string>, name: string): void {
   const account = `spec.parent refers to the Account ${name}, which`

@@ -119,6 +119,24 @@ describe('keys', () => {
     ])
   })
 
+  it('have an account of their own if they have budgets and no Account', () => {
+    const hashes = ['9'.repeat(64)]
+    const metadata = { namespace: 'default', name: 'alice', generation: 1, createdAt: 0 }
+    const given = (budget: Snapshot['apiKeys'][number]['spec']['budget']) => ({
+      ...emptySnapshot(),
+      apiKeys: [{ kind: 'ApiKey', metadata, spec: { hashes, budget } }],
+    })
+    const { keys, accounts } = compile(given({ amount: '2', period: 'Week' }), NOW)
+    const own = ownAccountId('default', 'alice')
+    expect(keys.get(hashes[0] ?? '')).toMatchObject({
+      account: own,
+      budgets: [{ id: 'week', most: 2_000_000_000, period: 'Week', timeZone: 'UTC' }],
+    })
+    expect(accounts.get(own)).toMatchObject({ enforced: false, ofKey: true })
+    const refused = compile(given({ amount: '2', timeZone: 'Mars/Base' }), NOW)
+    expect([refused.keys.size, refused.accounts.size]).toEqual([0, 0])
+  })
+
   it('of an account that cannot pay are published without its record', () => {
     const compiled = compileCase('key-account-missing')
     expect(compiled.keys.get('56'.repeat(32))?.account).toBe(objectId('default', 'missing'))
@@ -270,7 +288,9 @@ describe('a key in several Secrets', () => {
 describe('accounts and credits', () => {
   it('have overdraft, enforcement and disabled in their records', () => {
     const { accounts } = compileCase('accounts')
-    expect([...accounts.values()].map(({ name }) => name).sort()).toEqual(['plain', 'sub', 'unlimited'])
+    expect([...accounts.values()].map(({ name }) => name).sort()).toEqual([
+      ...['allowance', 'plain', 'renewing', 'sub', 'unlimited'],
+    ])
     expect(accounts.get(objectId('default', 'plain'))).toMatchObject({
       disabled: true,
       enforced: true,
@@ -283,11 +303,34 @@ describe('accounts and credits', () => {
     expect(condition(compileCase('accounts'), 'Account/plain', 'Accepted')).toBe('True Disabled')
   })
 
-  it('with settings that are not enforced yet are not in force', () => {
+  it('have their budgets in their records', () => {
+    const { accounts } = compileCase('accounts')
+    const renewing = accounts.get(objectId('default', 'renewing'))
+    const berlin = { timeZone: 'Europe/Berlin', softLimit: [50, 90] }
+    expect(renewing?.budgets).toEqual([
+      { id: 'month', most: 10_000_000_000, period: 'Month', ...berlin },
+      {
+        id: expect.stringMatching(/^day\/[a-f0-9]+$/),
+        most: 2_500_000_000,
+        period: 'Day',
+        model: 'gpt-4o*',
+        ...berlin,
+      },
+    ])
+    expect([renewing?.lowBalance, renewing?.byBudget]).toEqual([[500_000_000, 5_000_000_000], undefined])
+    const allowance = accounts.get(objectId('default', 'allowance'))
+    expect(allowance?.byBudget).toBe(true)
+    expect(allowance?.budgets).toMatchObject([{ timeZone: 'UTC', softLimit: [80, 95] }])
+  })
+
+  it('with a budget that cannot be counted are not in force', () => {
     const compiled = compileCase('accounts')
-    for (const name of ['renewing', 'everything'])
-      expect(condition(compiled, `Account/${name}`, 'Accepted')).toBe('False NotSupported')
-    expect(message(compiled, 'Account/everything', 'Accepted')).toContain('spec.budget')
+    for (const name of ['nowhere', 'too-much']) {
+      expect(condition(compiled, `Account/${name}`, 'Accepted')).toBe('False Invalid')
+      expect(compiled.accounts.get(objectId('default', name))).toBeUndefined()
+    }
+    expect(message(compiled, 'Account/nowhere', 'Accepted')).toContain('no time zone Europe/Atlantis')
+    expect(message(compiled, 'Account/too-much', 'Accepted')).toContain('the amount of gpt-4o')
   })
 
   it('of two levels have the parent of a sub-account beside its own allowance', () => {

@@ -3,6 +3,7 @@ import { objectId, ownAccountId } from '../../contract/ids.ts'
 import { type AccountRecord, type KeyRecord, RECORD_VERSION } from '../../contract/table/records.ts'
 import type { GeneratedKey, ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
 import type { Accounts } from './accounts.ts'
+import { compileBudgets } from './budgets.ts'
 import { byAge, type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
 import { type Credential, credentialsOf, secretNamesOf } from './credentials.ts'
 import { expiryOf, isWithin, type Span } from './expiry.ts'
@@ -74,12 +75,13 @@ function read(resource: Resource<ApiKeySpec>, snapshot: Snapshot, now: number): 
 
   const findings = noFindings()
   const expiry = expiryOf(spec, now, findings)
+  const bounds = { ...compileLimits(spec.limits), ...compileBudgets(spec.budget, findings) }
   const credentials = credentialsOf(
     resource,
     { generated, secrets: snapshot.secrets, expiry, now },
     findings,
-  ).map((credential) => ({ ...credential, record: recordOf(resource, credential) }))
-  const ownAccount = ownAccountOf(resource)
+  ).map((credential) => ({ ...credential, record: recordOf(resource, credential, bounds) }))
+  const ownAccount = ownAccountOf(resource, bounds)
   const reading = { secrets, generated, span: expiry.span, credentials, ownAccount, findings }
   readings.set(resource, reading)
   return reading
@@ -98,13 +100,22 @@ function claimedBy(
   return { reason: 'Conflicted', message: `${who} is older and has the same key; use another key` }
 }
 
-function recordOf({ metadata, spec }: Resource<ApiKeySpec>, { preview, until }: Credential): KeyRecord {
-  const limits = compileLimits(spec.limits)
+type Bounds = Pick<KeyRecord, 'limits' | 'budgets'>
+
+const isBound = ({ limits, budgets }: Bounds) => limits !== undefined || budgets !== undefined
+
+function recordOf(
+  { metadata, spec }: Resource<ApiKeySpec>,
+  { preview, until }: Credential,
+  bounds: Bounds,
+): KeyRecord {
   // Also if the account is missing: without this, requests with the key would go unmetered.
   const account =
     spec.accountRef !== undefined
       ? objectId(metadata.namespace, spec.accountRef.name)
-      : limits.limits && ownAccountId(metadata.namespace, metadata.name)
+      : isBound(bounds)
+        ? ownAccountId(metadata.namespace, metadata.name)
+        : undefined
   return {
     version: RECORD_VERSION,
     id: objectId(metadata.namespace, metadata.name),
@@ -116,14 +127,14 @@ function recordOf({ metadata, spec }: Resource<ApiKeySpec>, { preview, until }: 
     models: [...(spec.models ?? [])],
     allowedIPs: [...(spec.allowedIPs ?? [])],
     ...(account !== undefined && { account }),
-    ...limits,
+    ...bounds,
   }
 }
 
-/** Counts the requests of a key that has limits and no Account. */
-function ownAccountOf({ metadata, spec }: Resource<ApiKeySpec>): AccountRecord | undefined {
+/** Counts the requests of a key that has limits or budgets and no Account. */
+function ownAccountOf({ metadata, spec }: Resource<ApiKeySpec>, bounds: Bounds): AccountRecord | undefined {
   const { namespace, name } = metadata
-  if (spec.accountRef !== undefined || compileLimits(spec.limits).limits === undefined) return undefined
+  if (spec.accountRef !== undefined || !isBound(bounds)) return undefined
   return {
     version: RECORD_VERSION,
     id: ownAccountId(namespace, name),

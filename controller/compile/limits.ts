@@ -1,6 +1,6 @@
 /** Limits of a key or an account as records. */
 import { hash } from 'node:crypto'
-import type { Limits } from '../../contract/api/fields.ts'
+import type { Limits } from '../../contract/api/limits.ts'
 import { parseDuration } from '../../contract/duration.ts'
 import type { LimitRecord } from '../../contract/table/records.ts'
 

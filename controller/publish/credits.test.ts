@@ -18,7 +18,10 @@ const account = (name: string): [string, AccountRecord] => {
   const record = { version: 1 as const, id, namespace: 'default', name, disabled: false }
   return [id, { ...record, enforced: true, overdraft: 0 }]
 }
-const money = (...credits: [id: string, amount: number][]): Pick<Compiled, 'accounts' | 'credits'> => ({
+const money = (
+  ...credits: [id: string, amount: number][]
+): Pick<Compiled, 'accounts' | 'credits' | 'keys'> => ({
+  keys: new Map(),
   accounts: new Map([account('team'), account('new')]),
   credits: credits.map(([id, amount]) => ({ id, account: TEAM, amount })),
 })

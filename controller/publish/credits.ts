@@ -17,9 +17,11 @@ import type {
   CreditResult,
   Funds,
   Recorded,
+  Spending,
   Touched,
 } from '../snapshot.ts'
 import { Attempt } from './attempt.ts'
+import { SpendingWatch } from './spending.ts'
 
 interface CreditOptions {
   ledger: Ledger
@@ -34,7 +36,7 @@ interface CreditOptions {
   mayCreate?: (() => Promise<boolean>) | undefined
 }
 
-type Money = Pick<Compiled, 'accounts' | 'credits'>
+type Money = Pick<Compiled, 'accounts' | 'credits' | 'keys'>
 
 /** Knowledge about one account, with its sub-accounts. */
 interface Account {
@@ -67,9 +69,9 @@ export class CreditApplier {
   readonly #planned = new Map<string, number>()
   /** Ids of sub-accounts by the id of their account. */
   #subs = new Map<string, string[]>()
+  readonly #spending = new SpendingWatch()
   /** The leader's term; undefined before the first publication. */
   #epoch: number | undefined
-  /** The last result. */
   #last: AppliedCredits | undefined
   /** The last attempt was complete. */
   #settled = false
@@ -106,6 +108,11 @@ export class CreditApplier {
     await attempt.runAll([...this.#raised], (id) => this.#readBalance(id))
     this.#settled = attempt.complete
     return { applied: this.applied(money), complete: attempt.complete }
+  }
+
+  /** The last result, if any. */
+  get last(): AppliedCredits | undefined {
+    return this.#last
   }
 
   /** Reads the balances of these accounts (all without `ids`), and notices which the ledger has lost or has again. */
@@ -162,7 +169,12 @@ export class CreditApplier {
       else if (account?.state === 'withheld') withheld.add(id)
       else if (balance !== undefined) funds.set(id, fundsOf(balance))
     }
-    this.#last = { results, funds, lost, withheld }
+    const spending = new Map<string, Spending>()
+    for (const [id, { balance }] of this.#accounts)
+      if (balance !== undefined && accounts.has(id))
+        for (const [owner, own] of this.#spending.of(id, balance, this.#options.now()))
+          spending.set(owner, own)
+    this.#last = { results, funds, lost, withheld, spending }
     return this.#last
   }
 
@@ -170,12 +182,13 @@ export class CreditApplier {
    * Reads the recorded funds and results of new resources, once. The result of a deleted Credit is forgotten: if the Credit
    * is created again, it is applied again, and the ledger answers that it has it.
    */
-  #remember({ accounts, credits }: Money): void {
+  #remember({ accounts, credits, keys }: Money): void {
     const named = new Set(credits.map(({ id }) => id))
     this.#planned.clear()
     for (const { account, sub, amount } of credits)
       if (sub === undefined) this.#planned.set(account, (this.#planned.get(account) ?? 0) + amount)
     this.#rememberSubs(accounts)
+    this.#spending.remember({ accounts, keys })
     for (const id of this.#results.keys()) if (!named.has(id)) this.#results.delete(id)
     const { recorded } = this.#options
     for (const [id, record] of accounts)
@@ -244,7 +257,8 @@ export class CreditApplier {
   }
 
   #balance(id: string): Promise<Balance | undefined> {
-    return this.#options.ledger.balance(id, this.#subs.get(id))
+    const named = { subs: this.#subs.get(id), budgets: this.#spending.budgetsOf(id) }
+    return this.#options.ledger.balance(id, named)
   }
 
   async #restore(id: string, epoch: number): Promise<void> {

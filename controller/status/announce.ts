@@ -23,6 +23,7 @@ export function announcements(found: FoundStatus | undefined, written: Status): 
 
 function isFault({ type, status, reason }: Condition): boolean {
   if (type === 'Ready') return reason === 'LedgerLost' || reason === 'StoreEvicts'
+  if (type === 'FundsLow') return true
   if (type === 'Accepted' && reason === 'Expiring') return true
   return (type === 'Accepted' || type === 'ResolvedRefs') && status === 'False'
 }

@@ -49,7 +49,7 @@ function object(given: Given = {}): ObjectStatus {
           ...common,
           type: 'Accepted',
           status: 'False',
-          reason: 'NotSupported',
+          reason: 'Invalid',
           message: 'remove spec.limits',
         },
     resolved
@@ -86,6 +86,7 @@ function publish(
     funds?: AppliedCredits['funds']
     lost?: AppliedCredits['lost']
     withheld?: AppliedCredits['withheld']
+    spending?: AppliedCredits['spending']
   } = {},
 ) {
   const results = new Map(more.credit === undefined ? [] : [['default/start', more.credit]])
@@ -97,6 +98,7 @@ function publish(
       funds: more.funds ?? new Map(),
       lost: more.lost ?? new Set(),
       withheld: more.withheld ?? new Set(),
+      spending: more.spending ?? new Map(),
     },
   })
 }
@@ -133,7 +135,7 @@ describe('Stalled', () => {
   it('is true while the spec is refused, with the same message, and otherwise absent', async () => {
     board.judged(compiled(object({ accepted: false })))
     const refused = (await entry('alice')).status.conditions.find(({ type }) => type === 'Stalled')
-    expect(refused).toMatchObject({ status: 'True', reason: 'NotSupported', message: 'remove spec.limits' })
+    expect(refused).toMatchObject({ status: 'True', reason: 'Invalid', message: 'remove spec.limits' })
     // The Secret may still be created.
     board.judged(compiled(object({ generation: 2, resolved: false })))
     expect(await condition('Stalled')).toBe('undefined undefined')
@@ -246,7 +248,7 @@ describe('Programmed', () => {
 describe('Ready', () => {
   it.each([
     [{}, 'True Ready'],
-    [{ accepted: false, resolved: false }, 'False NotSupported'],
+    [{ accepted: false, resolved: false }, 'False Invalid'],
     [{ resolved: false }, 'False RefNotFound'],
     [{ resolved: false, inForce: true }, 'False RefNotFound'],
     [{ priced: false }, 'False Unpriced'],
@@ -559,11 +561,23 @@ describe('an account whose balance the ledger has lost', () => {
     publish(wish, 100)
     await board.refresh()
     expect(board.status('Account/default/team')).toBeUndefined()
-    board.money({ results: new Map(), funds: new Map(), lost: new Set([TEAM]), withheld: new Set() })
+    board.money({
+      results: new Map(),
+      funds: new Map(),
+      lost: new Set([TEAM]),
+      withheld: new Set(),
+      spending: new Map(),
+    })
     const reasons = () =>
       board.status('Account/default/team')?.conditions.map(({ type, reason }) => `${type} ${reason}`)
     expect(reasons()).toContain('Ready LedgerLost')
-    board.money({ results: new Map(), funds: FUNDS, lost: new Set(), withheld: new Set() })
+    board.money({
+      results: new Map(),
+      funds: FUNDS,
+      lost: new Set(),
+      withheld: new Set(),
+      spending: new Map(),
+    })
     expect(reasons()).toContain('Ready Ready')
   })
 
@@ -583,7 +597,7 @@ describe('an account whose balance the ledger has lost', () => {
     board = new StatusBoard({ store, log, now: () => now, found: () => found })
     board.judged(compiled(object({ kind: 'Account', name: 'team', accepted: false })))
     expect(board.status('Account/default/team')?.conditions).toContainEqual(
-      expect.objectContaining({ type: 'Ready', status: 'False', reason: 'NotSupported' }),
+      expect.objectContaining({ type: 'Ready', status: 'False', reason: 'Invalid' }),
     )
   })
 })
@@ -653,7 +667,13 @@ describe('a new account', () => {
     await beat('one', 100)
     publish(wish, 100)
     expect(await condition('Ready', 'team')).toBe('False Pending')
-    board.money({ results: new Map(), funds: FUNDS, lost: new Set(), withheld: new Set() })
+    board.money({
+      results: new Map(),
+      funds: FUNDS,
+      lost: new Set(),
+      withheld: new Set(),
+      spending: new Map(),
+    })
     expect(await condition('Ready', 'team')).toBe('True Ready')
   })
 })

@@ -14,7 +14,7 @@ import {
   type Touched,
 } from '../snapshot.ts'
 import { allConditions, type Carried, withTimes } from './conditions.ts'
-import { balanceOf, fundsChanged, fundsFields, recordedFunds } from './funds.ts'
+import { balanceOf, fundsChanged, fundsFields, type MoneyFields, recordedFunds } from './funds.ts'
 import { type Illness, illnesses } from './health.ts'
 
 /** How often the health of channels is updated, so that an upstream that fails now and then causes few writes. */
@@ -53,8 +53,8 @@ interface Entry {
   publication: number | undefined
   /** Every live proxy has served that publication; a proxy that joins later catches up before it serves. */
   served: boolean
-  /** The last known funds of an Account, or the time when a Credit was applied. */
-  money: Record<string, string>
+  /** The last known funds of an Account, budgets of an ApiKey, or the time when a Credit was applied. */
+  money: MoneyFields
 }
 
 /** "ApiKey/namespace/name" */
@@ -69,7 +69,13 @@ export class StatusBoard {
   readonly #waiting = new Map<string, Entry>()
   #judgements = 0
   readonly #judgementOf = new WeakMap<Compiled, number>()
-  #credits: AppliedCredits = { results: new Map(), funds: new Map(), lost: new Set(), withheld: new Set() }
+  #credits: AppliedCredits = {
+    results: new Map(),
+    funds: new Map(),
+    lost: new Set(),
+    withheld: new Set(),
+    spending: new Map(),
+  }
   #risks: readonly Risk[] = []
   #live: readonly Heartbeat[] = []
   /** By "namespace/name" of the Channel. */
@@ -160,8 +166,11 @@ export class StatusBoard {
     const changed: string[] = []
     for (const [id, entry] of this.#entries) {
       const { kind } = entry.object
-      if (kind !== 'Account' && kind !== 'Credit') continue
-      const money = { ...entry.money, ...fundsFields(credits, entry.object) }
+      const hasMoney =
+        kind === 'Account' || kind === 'Credit' || (kind === 'ApiKey' && credits.spending.has(id))
+      if (!hasMoney && entry.money.budgets === undefined) continue
+      const { budgets: _, ...others } = entry.money
+      const money = { ...others, ...fundsFields(credits, entry.object) }
       const moved = !isDeepStrictEqual(entry.money, money)
       entry.money = money
       if (moved || fundsChanged(before, credits, entry.object)) changed.push(id)
@@ -278,8 +287,9 @@ export class StatusBoard {
     const carried = { publication, served, illness: this.#illness(object) }
     if (object.kind === 'Credit')
       return { ...carried, credit: this.#credits.results.get(`${namespace}/${name}`)?.outcome }
-    if (object.kind !== 'Account') return carried
-    return { ...carried, balance: balanceOf(this.#credits, object), risks: this.#risks }
+    const low = this.#credits.spending.get(statusId(object))?.warnings
+    if (object.kind !== 'Account') return { ...carried, low }
+    return { ...carried, low, balance: balanceOf(this.#credits, object), risks: this.#risks }
   }
 
   #logChange(object: ObjectStatus, before: readonly Condition[], after: readonly Condition[]): void {

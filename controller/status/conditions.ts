@@ -29,6 +29,8 @@ export interface Carried {
   balance?: 'unknown' | 'known' | 'lost' | 'withheld'
   /** How the store may lose the balance of an Account, the worst first. */
   risks?: readonly Risk[]
+  /** Which funds of an Account or ApiKey are low, if any. */
+  low?: readonly string[] | undefined
   /** Failures of a Channel that proxies report, if any. */
   illness?: Illness | undefined
 }
@@ -39,7 +41,7 @@ export function allConditions(object: ObjectStatus, carried: Carried, proxies: n
   const judged = refusal === undefined ? object : refused(object, refusal)
   const conditions = [...judged.conditions, programmed(judged, carried, proxies)]
   const health = object.kind === 'Channel' && object.inForce ? [healthy(object, carried.illness)] : []
-  const others = [...health, ...atRisk(object, carried.risks ?? [])]
+  const others = [...health, ...atRisk(object, carried.risks ?? []), ...fundsLow(object, carried.low ?? [])]
   return [...conditions, ready(judged, conditions), ...stalled(conditions), ...others]
 }
 
@@ -60,6 +62,11 @@ function atRisk(object: ObjectStatus, risks: readonly Risk[]): Judgement[] {
   if (reason === undefined) return []
   const message = proven.map((risk) => risk.message).join('; ')
   return [verdictOn('AtRisk', object)('True', reason, message.slice(0, MAX_MESSAGE))]
+}
+
+function fundsLow(object: ObjectStatus, low: readonly string[]): Judgement[] {
+  if (!object.inForce || low.length === 0) return []
+  return [verdictOn('FundsLow', object)('True', 'FundsLow', low.join('; ').slice(0, MAX_MESSAGE))]
 }
 
 /** Stalled lets tools that wait for Ready give up at once. */

@@ -1,4 +1,5 @@
 /** Status fields from the ledger: the balance of an Account, and when a Credit was applied. */
+import { isDeepStrictEqual } from 'node:util'
 import type { KindName } from '../../contract/api/index.ts'
 import { objectId } from '../../contract/ids.ts'
 import { formatDollars } from '../../contract/money.ts'
@@ -6,11 +7,27 @@ import type { AppliedCredits, FoundStatus, ObjectStatus } from '../snapshot.ts'
 
 type Subject = Pick<ObjectStatus, 'kind' | 'metadata'>
 
+export type MoneyFields = Partial<Record<'balance' | 'held' | 'credited' | 'spent' | 'appliedAt', string>> & {
+  budgets?: { model?: string; amount: string; spent: string; renewsAt: string }[]
+}
+
 /** Empty if the ledger has not answered. */
-export function fundsFields(
+export function fundsFields(credits: AppliedCredits, subject: Subject): MoneyFields {
+  const { kind, metadata } = subject
+  const { budgets = [] } = credits.spending.get(`${kind}/${metadata.namespace}/${metadata.name}`) ?? {}
+  const shown = budgets.map(({ most, spent, renewsAt, ...model }) => ({
+    ...model,
+    amount: formatDollars(most),
+    spent: formatDollars(spent),
+    renewsAt: new Date(renewsAt).toISOString(),
+  }))
+  return { ...sumsFields(credits, subject), ...(shown.length > 0 && { budgets: shown }) }
+}
+
+function sumsFields(
   credits: AppliedCredits,
   { kind, metadata: { namespace, name } }: Subject,
-): Record<string, string> {
+): Omit<MoneyFields, 'budgets'> {
   const appliedAt = kind === 'Credit' ? credits.results.get(`${namespace}/${name}`)?.appliedAt : undefined
   if (appliedAt !== undefined) return { appliedAt: new Date(appliedAt).toISOString() }
   const funds = kind === 'Account' ? credits.funds.get(objectId(namespace, name)) : undefined
@@ -37,6 +54,9 @@ export function balanceOf(
 /** True if the ledger's answer about an Account or Credit may lead to other conditions. */
 export function fundsChanged(before: AppliedCredits, after: AppliedCredits, subject: Subject): boolean {
   const { namespace, name } = subject.metadata
+  const owner = `${subject.kind}/${namespace}/${name}`
+  const warnings = (of: AppliedCredits) => of.spending.get(owner)?.warnings
+  if (!isDeepStrictEqual(warnings(before), warnings(after))) return true
   if (subject.kind === 'Account') return balanceOf(before, subject) !== balanceOf(after, subject)
   const credit = `${namespace}/${name}`
   return before.results.get(credit) !== after.results.get(credit)

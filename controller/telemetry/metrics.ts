@@ -2,6 +2,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { addProcessMetrics } from '../../admin/process-metrics.ts'
 import { RISKS, type RiskKind } from '../snapshot.ts'
+import { FundsGauges, type FundsReading } from './funds.ts'
 
 /** Values of gauges, read at each scrape. */
 interface Readings {
@@ -13,6 +14,8 @@ interface Readings {
   risks: readonly RiskKind[]
   /** Undefined for a standby. */
   lag: { journalSeconds: number; checkpointSeconds: number } | undefined
+  /** Undefined while none is known. */
+  funds: FundsReading | undefined
   informers: { kind: string; synced: boolean; lastEventAgeMs: number; resources: number }[]
 }
 
@@ -61,7 +64,8 @@ export class ControllerMetrics {
       help: 'Whether this controller leads.',
       registers: [this.registry],
       collect: () => {
-        const { leading, informers, risks, lag, ...numbers } = read()
+        const { leading, informers, risks, lag, funds, ...numbers } = read()
+        money.show(funds)
         journal.set(lag?.journalSeconds ?? 0)
         checkpoint.set(lag?.checkpointSeconds ?? 0)
         own.set(leading ? 1 : 0)
@@ -99,6 +103,7 @@ export class ControllerMetrics {
       'Whether the store may lose balances in this way, as seen by the leader.',
       ['risk'],
     )
+    const money = new FundsGauges(this.registry)
     const synced = this.#gauge(
       'sluice_informer_synced',
       'Whether all resources of a kind have been listed.',

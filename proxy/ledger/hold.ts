@@ -100,7 +100,7 @@ export class Hold implements Renewable {
   async settle(actual: Nanos, note: EntryNote, tokens = 0): Promise<SettleReply['reply'] | undefined> {
     this.#parts.closed(this)
     const corrections = this.#corrections(tokens)
-    const { account, id, sub } = this.#reserved
+    const { account, id, sub, budgets = [] } = this.#reserved
     return this.#parts.settle({
       account,
       id,
@@ -109,6 +109,7 @@ export class Hold implements Renewable {
       reservedAt: this.reservedAt,
       note,
       ...(corrections.length > 0 && { corrections }),
+      ...(budgets.length > 0 && { budgets }),
     })
   }
 

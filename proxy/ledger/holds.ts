@@ -2,8 +2,10 @@
 import type { Nanos } from '../../contract/money.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
-import type { Ledger, Reserve, ReserveReply } from '../../store/ledger/contract.ts'
+import { spentIn } from '../../store/ledger/budgets.ts'
+import type { Ledger, Reserve, ReserveReply, Shortfall } from '../../store/ledger/contract.ts'
 import { GatewayError } from '../errors.ts'
+import { type AppliedBudget, budgetExceeded } from './budgets.ts'
 import { fundsOf, payerOf } from './funds.ts'
 import { Hold } from './hold.ts'
 import { LimitQueues } from './limit-queues.ts'
@@ -13,6 +15,7 @@ import { Renewals } from './renewals.ts'
 import { type SettleEvents, Settles } from './settles.ts'
 import { StoreTime } from './store-time.ts'
 import { TouchedAccounts } from './touched.ts'
+import { warningsOf } from './warnings.ts'
 
 /** Short, so that holds of a dead proxy soon expire. */
 const LEASE_MS = 30_000
@@ -32,8 +35,11 @@ interface HoldEvents extends Omit<SettleEvents, 'failed'> {
 export interface HoldRequest extends Pick<Reserve, 'id' | 'amount' | 'seen' | 'note'> {
   /** Rate limits; a request that exceeds one is refused with rate_limit_exceeded. */
   limits?: readonly Limit[]
+  budgets?: readonly AppliedBudget[]
   /** Gets what is left of the limits, before a refusal too. */
   onLimits?: ((limits: readonly LimitState[]) => void) | undefined
+  /** Gets warnings about funds, if there are any. */
+  onWarnings?: ((warnings: readonly string[]) => void) | undefined
   /** Ends the wait for a place. */
   cancel?: AbortSignal
 }
@@ -68,34 +74,48 @@ export class Holds {
    */
   async take(
     account: AccountRecord,
-    { limits = [], onLimits = () => undefined, cancel = NEVER, ...request }: HoldRequest,
+    {
+      limits = [],
+      budgets: applied = [],
+      onLimits = () => undefined,
+      onWarnings = () => undefined,
+      cancel = NEVER,
+      ...request
+    }: HoldRequest,
     time: StoreTime = new StoreTime(),
   ): Promise<Hold> {
     const { enforced, ofKey = false } = account
     const meters = limits.map(({ meter }) => meter)
-    const command = { ...request, ...payerOf(account), enforced, leaseMs: LEASE_MS, meters }
+    const budgets = applied.map(({ budget }) => budget)
+    const command = { ...request, ...payerOf(account), enforced, leaseMs: LEASE_MS, meters, budgets }
     this.#touched.add(command.account)
     const mayTrust = ofKey || !this.#doubtful.has(command.account)
-    if (!enforced && limits.length === 0 && mayTrust) return this.#takeWithoutWaiting(command)
+    const isBound = enforced || limits.length > 0 || budgets.length > 0
+    if (!isBound && mayTrust) return this.#takeWithoutWaiting(command)
+    // What is spent elsewhere is not known here.
+    const mayCountLocally = ofKey && budgets.length === 0
     const count = (room: readonly number[]) =>
       onLimits(limits.map((limit, i) => ({ ...limit, left: room[i] ?? 0 })))
     const reserve = () => {
-      if (!ofKey) return this.#reserve(command, time)
+      if (!mayCountLocally) return this.#reserve(command, time)
       return tryTwice(time, () => this.#ledger.reserve(command)).catch((error: unknown) => {
         if (isAway(error)) return undefined
         throw error
       })
     }
     const reply = await this.#inTurn(limits, cancel, reserve)
-    if (ofKey && (reply === undefined || reply.reply === 'NOACCT'))
+    if (mayCountLocally && (reply === undefined || reply.reply === 'NOACCT'))
       return this.#takeLocally(command, limits, count)
     if (reply === undefined) throw unavailable()
     if (reply.reply === 'LIMITED') {
       count(reply.room)
       throw this.#refusal(limits[reply.meter], reply.waitMs)
     }
-    const { reservedAt, free, room } = taken(reply)
+    if (reply.reply === 'NOFUNDS') throw shortOf(reply, applied)
+    const { reservedAt, free, room, ...left } = taken(reply)
     count(room)
+    const warnings = warningsOf(account, applied, { ...left, free })
+    if (warnings.length > 0) onWarnings(warnings)
     this.#doubtful.delete(command.account)
     this.#clockOffset = reservedAt - Date.now()
     return this.#open(command, { reservedAt, free, limits })
@@ -127,20 +147,34 @@ export class Holds {
     const local = this.#local.take(command.meters ?? [])
     count(local.room)
     if (!('release' in local)) throw this.#refusal(limits[local.meter], local.waitMs)
-    const reservedAt = Date.now() + this.#clockOffset
+    const reservedAt = this.storeNow
     const hold = this.#open(command, { reservedAt, limits, released: local.release })
     this.#renewals.soon(hold)
     return hold
   }
 
-  /** Throws insufficient_balance when the account has no funds left; for requests that end before a hold. */
-  async admit(account: AccountRecord, time: StoreTime = new StoreTime()): Promise<void> {
-    if (!account.enforced) return
+  /** Throws insufficient_balance when nothing is left of the funds; for requests that end before a hold. */
+  async admit(
+    account: AccountRecord,
+    budgets: readonly AppliedBudget[] = [],
+    time: StoreTime = new StoreTime(),
+  ): Promise<void> {
+    if (!account.enforced && budgets.length === 0) return
     const { account: id, sub } = payerOf(account)
-    const balance = await tryTwice(time, () => this.#ledger.balance(id, sub === undefined ? [] : [sub]))
+    const named = { subs: sub === undefined ? [] : [sub], budgets: budgets.map(({ budget }) => budget.id) }
+    const balance = await tryTwice(time, () => this.#ledger.balance(id, named))
     if (balance === undefined) throw unavailable()
     const empty = fundsOf(account, balance).find(({ posted, overdraft }) => posted + overdraft <= 0)
-    if (empty !== undefined) throw insufficientBalance(empty.of, 'empty')
+    if (account.enforced && empty !== undefined) throw insufficientBalance(empty.of, 'empty')
+    const spent = budgets.find(
+      ({ budget }) => spentIn(balance.budgets[budget.id], this.storeNow) >= budget.most,
+    )
+    if (spent !== undefined) throw budgetExceeded(spent, 'empty')
+  }
+
+  /** The store's time in ms, as far as replies have told it. */
+  get storeNow(): number {
+    return Date.now() + this.#clockOffset
   }
 
   /** Number of holds not yet settled. */
@@ -190,7 +224,7 @@ export class Holds {
   }
 
   #void({ account, sub, id, note }: Reserve): Promise<unknown> {
-    const reservedAt = Date.now() + this.#clockOffset
+    const reservedAt = this.storeNow
     return this.#settles.post({
       account,
       sub,
@@ -203,7 +237,7 @@ export class Holds {
 
   /** A reservation that fails is made up for by the next renewal; until one succeeds, requests of the account wait. */
   #takeWithoutWaiting(command: Reserve): Hold {
-    const hold = this.#open(command, { reservedAt: Date.now() + this.#clockOffset })
+    const hold = this.#open(command, { reservedAt: this.storeNow })
     const failed = (error: unknown) => {
       this.#doubtful.add(command.account)
       this.#renewals.soon(hold)
@@ -211,7 +245,8 @@ export class Holds {
     }
     this.#ledger.reserve(command).then((reply) => {
       try {
-        if (reply.reply === 'LIMITED') throw new TypeError('a request without limits was limited')
+        if (reply.reply === 'LIMITED' || reply.reply === 'NOFUNDS')
+          throw new TypeError('a request without limits was refused')
         hold.reservedAt = taken(reply).reservedAt
         this.#clockOffset = hold.reservedAt - Date.now()
       } catch (error) {
@@ -267,14 +302,12 @@ async function tryTwice<T>(time: StoreTime, command: () => Promise<T>): Promise<
 
 /** The reply to a hold that was taken. Throws GatewayError for any other. */
 function taken(
-  reply: Exclude<ReserveReply, { reply: 'LIMITED' }>,
+  reply: Exclude<ReserveReply, { reply: 'LIMITED' | 'NOFUNDS' }>,
 ): Extract<ReserveReply, { reservedAt: number }> {
   switch (reply.reply) {
     case 'OK':
     case 'DUP':
       return reply
-    case 'NOFUNDS':
-      throw insufficientBalance(reply.of, reply.reason)
     case 'NOACCT':
       throw unavailable()
     // A finished hold must not pay for another upstream call.
@@ -282,6 +315,14 @@ function taken(
     case 'CONFLICT':
       throw usedTwice()
   }
+}
+
+function shortOf(shortfall: Shortfall, budgets: readonly AppliedBudget[]): GatewayError {
+  const { of, reason } = shortfall
+  if (of !== 'budget') return insufficientBalance(of, reason)
+  const budget = budgets[shortfall.budget]
+  if (budget === undefined) throw new TypeError('the ledger names a budget that the request has not')
+  return budgetExceeded(budget, reason)
 }
 
 function insufficientBalance(of: 'account' | 'sub', reason: 'empty' | 'hold'): GatewayError {

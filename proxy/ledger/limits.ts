@@ -1,5 +1,6 @@
 /** The rate limits that apply to a request: those of its key, of its account and of the account's parent. */
 import { matchesGlob } from '../../contract/glob.ts'
+import { countersOf } from '../../contract/ids.ts'
 import type { AccountRecord, KeyRecord, LimitRecord } from '../../contract/table/records.ts'
 import type { Meter } from '../../store/ledger/contract.ts'
 import { GatewayError } from '../errors.ts'
@@ -25,12 +26,13 @@ interface Request {
 }
 
 export function limitsOf({ key, account, model, tokens }: Request): Limit[] {
-  const of = (whose: Limit['whose'], scope: string, records: readonly LimitRecord[] = []) =>
+  const of = (whose: Limit['whose'], owner: string, records: readonly LimitRecord[] = []) =>
     records
       .filter((record) => record.model === undefined || matchesGlob(record.model, model))
       .map(({ id, kind, most, windowMs, model, queue }): Limit => {
         const takes = kind === 'tokens' ? tokens : 1
-        return { whose, kind, model, queue, meter: { id: `${scope}/${id}`, most, windowMs, takes } }
+        const meter = { id: `${countersOf(whose, owner)}/${id}`, most, windowMs, takes }
+        return { whose, kind, model, queue, meter }
       })
   const { id, limits, parent } = account
   return [

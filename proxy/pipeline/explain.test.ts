@@ -66,7 +66,7 @@ function ask({ key, account, balance, route, resting = {}, full = [], question, 
       isFull: (channel) => full.includes(channel),
     },
   }
-  const sums = { posted: 5 * DOLLAR, held: 0, credited: 5 * DOLLAR, subs: {}, ...balance }
+  const sums = { posted: 5 * DOLLAR, held: 0, credited: 5 * DOLLAR, subs: {}, budgets: {}, ...balance }
   const no = undefined
   const noEntries = { entries: 0, lastEntry: no, journaled: no, trimmedTo: no, restoredTo: no }
   const ledger = { balance: async () => ({ ...sums, ...noEntries, epoch: 1 }) }

@@ -5,10 +5,12 @@
 import { formatDollars, type Nanos } from '../../contract/money.ts'
 import type { AccountRecord, RouteRecord } from '../../contract/table/records.ts'
 import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
+import { spentIn } from '../../store/ledger/budgets.ts'
 import type { Balance, Ledger } from '../../store/ledger/contract.ts'
 import { isInForce } from '../auth/authenticate.ts'
 import { ENDPOINTS, type Endpoint } from '../dialects/index.ts'
 import { CATALOGUE, type ErrorCode } from '../errors.ts'
+import { type AppliedBudget, budgetsOf, isMetered } from '../ledger/budgets.ts'
 import { fundsOf, payerOf } from '../ledger/funds.ts'
 import type { TableFollower } from '../table/follower.ts'
 import { modelAllowed } from '../table/routing.ts'
@@ -123,19 +125,21 @@ export async function explain(
     explanation.candidates = candidatesOf(gateway, namespace, plan.route, { upstreamModel, endpoint })
   }
 
-  const balance = account === undefined ? undefined : await known(balanceOf(ledger, account))
-  const shortfall = account === undefined ? undefined : fund(explanation, account, balance)
-  // Without a route, only an enforced account is checked for funds: others have nothing to hold yet.
-  if (shortfall !== undefined && (account?.enforced === true || !('none' in plan)))
-    refuse(shortfall.code, shortfall.reason)
+  const budgets = budgetsOf(caller, question.model, nowMs)
+  const metered = isMetered(caller, question.model)
+  const balance = account === undefined ? undefined : await known(balanceOf(ledger, account, budgets))
+  const shortfall =
+    account === undefined ? undefined : fund(explanation, { account, budgets, nowMs }, balance)
+  // Without a route, only a caller that pays is checked for funds: others have nothing to hold yet.
+  if (shortfall !== undefined && (metered || !('none' in plan))) refuse(shortfall.code, shortfall.reason)
   if ('none' in plan) return refuse('upstream_error', NO_ROUTE[plan.none])
 
   const outputTokens = outputTokensHeld(plan.route, question.maxOutputTokens)
   if (account !== undefined) {
     const { inputTokens } = question
-    const amount = amountToHold(account, plan.route, { inputTokens, outputTokens })
+    const amount = amountToHold(metered, plan.route, { inputTokens, outputTokens })
     explanation.hold = { amount: formatDollars(amount), inputTokens, outputTokens }
-    if (account.enforced && typeof balance === 'object' && available(account, balance) < amount)
+    if (typeof balance === 'object' && available({ account, budgets, nowMs }, balance) < amount)
       refuse('insufficient_balance', 'the funds do not cover what would be held')
   }
   if (!explanation.candidates.some(({ state }) => state === 'ready' || state === 'resting'))
@@ -145,7 +149,7 @@ export async function explain(
 
 const NO_ROUTE = {
   no_route: 'no ModelRoute of the namespace has this model',
-  unpriced: 'the route has no price, and the account of the key is enforced',
+  unpriced: 'the route has no price, and the key has an enforced account or a budget',
   no_eligible_channel: 'no channel of the route can serve this endpoint',
 }
 
@@ -168,39 +172,70 @@ function addressNote(allowed: readonly string[]): string {
   return `requests from other addresses than ${allowed.join(', ')} are answered 403 ip_not_allowed`
 }
 
-function balanceOf(ledger: Pick<Ledger, 'balance'>, account: AccountRecord): Promise<Balance | undefined> {
+function balanceOf(
+  ledger: Pick<Ledger, 'balance'>,
+  account: AccountRecord,
+  budgets: readonly AppliedBudget[],
+): Promise<Balance | undefined> {
   const { account: id, sub } = payerOf(account)
-  return ledger.balance(id, sub === undefined ? [] : [sub])
+  return ledger.balance(id, {
+    subs: sub === undefined ? [] : [sub],
+    budgets: budgets.map(({ budget }) => budget.id),
+  })
+}
+
+/** Who pays for the request. */
+interface Payer {
+  account: AccountRecord
+  budgets: readonly AppliedBudget[]
+  nowMs: number
 }
 
 /** Nano-dollars that a hold may still take. */
-function available(account: AccountRecord, balance: Balance): Nanos {
-  const free = fundsOf(account, balance).map(({ posted, held, overdraft }) => posted - held + overdraft)
-  return Math.min(...free)
+function available({ account, budgets, nowMs }: Payer, balance: Balance): Nanos {
+  const funds = account.enforced ? fundsOf(account, balance) : []
+  const free = funds.map(({ posted, held, overdraft }) => posted - held + overdraft)
+  const left = budgets.map(({ budget: { id, most } }) => {
+    const sums = balance.budgets[id]
+    return most - spentIn(sums, nowMs) - (sums?.held ?? 0)
+  })
+  return Math.min(...free, ...left, Number.MAX_SAFE_INTEGER)
 }
 
 /** Adds the funds to the explanation. Returns the refusal if they are empty or unknown. */
 function fund(
   explanation: Explanation,
-  account: AccountRecord,
+  payer: Payer,
   balance: Balance | undefined | 'unknown',
 ): { code: ErrorCode; reason: string } | undefined {
   if (balance === 'unknown') return { code: 'store_unavailable', reason: 'the ledger does not answer' }
   if (balance === undefined)
     return { code: 'store_unavailable', reason: 'the ledger does not know the account' }
+  const { account, budgets, nowMs } = payer
   const funds = fundsOf(account, balance)
   const own = funds.at(-1)
+  const free = available(payer, balance)
   explanation.funds = {
-    available: formatDollars(available(account, balance)),
+    available: free === Number.MAX_SAFE_INTEGER ? 'unlimited' : formatDollars(free),
     balance: formatDollars(own?.posted ?? 0),
     held: formatDollars(own?.held ?? 0),
     overdraft: formatDollars(account.overdraft),
     enforced: account.enforced,
   }
-  const empty = funds.find(({ posted, overdraft }) => posted + overdraft <= 0)
-  if (!account.enforced || empty === undefined) return undefined
+  const empty = account.enforced ? funds.find(({ posted, overdraft }) => posted + overdraft <= 0) : undefined
+  const spent = budgets.find(({ budget: { id, most } }) => spentIn(balance.budgets[id], nowMs) >= most)
+  if (empty === undefined && spent !== undefined)
+    return { code: 'insufficient_balance', reason: `the budget ${nameOf(spent)} is used up` }
+  if (empty === undefined) return undefined
   const whose = account.parent === undefined || empty.of === 'sub' ? 'the account' : 'its parent account'
   return { code: 'insufficient_balance', reason: `the balance of ${whose} is used up` }
+}
+
+const WHOSE = { key: 'of the key', account: 'of the account', parent: 'of the parent account' }
+
+function nameOf({ whose, record: { period, model } }: AppliedBudget): string {
+  const name = `${WHOSE[whose]} for the ${period.toLowerCase()}`
+  return model === undefined ? name : `${name} and the model ${model}`
 }
 
 /** The channels of a route: first those that can serve, in the order of attempts, then those that cannot. */

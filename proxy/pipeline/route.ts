@@ -5,6 +5,7 @@ import type { Features } from '../../contract/profiles.ts'
 import type { ChannelRecord, RouteRecord, TargetRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { ENDPOINTS, type Endpoint } from '../dialects/index.ts'
+import { isMetered } from '../ledger/budgets.ts'
 import type { RoutingTable } from '../table/routing.ts'
 
 export interface RoutePlan {
@@ -41,7 +42,7 @@ export function planRoute(
   const match = table.match(namespace, model)
   if (match === undefined) return { none: 'no_route' }
   const { route, upstreamModel } = match
-  if (!usable(route, caller)) return { route, none: 'unpriced' }
+  if (!usable(route, caller, model)) return { route, none: 'unpriced' }
   const targets: PlannedTarget[] = []
   let estimated = false
   for (const target of route.targets) {
@@ -107,6 +108,6 @@ export function isServed(table: RoutingTable, caller: Caller, model: string): bo
 }
 
 /** A route without a price does not exist for paying callers, because it would serve them for free. */
-function usable(route: RouteRecord, caller: Caller): boolean {
-  return route.free || route.price !== undefined || caller.account?.enforced !== true
+function usable(route: RouteRecord, caller: Caller, model: string): boolean {
+  return route.free || route.price !== undefined || !isMetered(caller, model)
 }

@@ -18,13 +18,14 @@ import { newAnswerId } from '../dialects/core/neutral/ids.ts'
 import type { ParsedRequest } from '../dialects/core/request.ts'
 import { DIALECTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
+import { budgetsOf } from '../ledger/budgets.ts'
 import { inputEstimate } from '../ledger/estimate.ts'
 import { modelAllowed, type RoutingTable } from '../table/routing.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
 import { admit, endWithKey } from './admission/admit.ts'
 import { deliver } from './answer/deliver.ts'
 import { type Billing, type Charged, type Order, openBill } from './billing/charge.ts'
-import { tellLimits } from './billing/rate-limits.ts'
+import { tellerOf } from './billing/rate-limits.ts'
 import { refuseUnpriced } from './billing/unpriced.ts'
 import { type ReadRequest, readRequest } from './body/read-request.ts'
 import type { Call } from './call.ts'
@@ -54,7 +55,8 @@ async function runStages(ports: Ports, arrived: RequestContext, call: Call): Pro
     openConversation(conversations, ctx, call, { ...plan, request: read.request }),
   )
   const { request } = conversation
-  if (call.endpoint.unbilled || call.generate === false) await refuseWithoutFunds(billing, ctx)
+  if (call.endpoint.unbilled || call.generate === false)
+    await refuseWithoutFunds(billing, ctx, request.head.model)
   if (call.generate === false) await prepareOnly(ctx, call, conversation)
   else if (plan.targets.length === 0) answerWithEstimate(ctx.record, call, request)
   else await purchase(ports, ctx, call, { read, plan, conversation })
@@ -76,15 +78,17 @@ async function findRoute(
   ctx.record.route = plan.route?.name
   if (!('none' in plan)) return plan
   ctx.record.outcome = plan.none
-  await refuseWithoutFunds(billing, ctx)
+  await refuseWithoutFunds(billing, ctx, request.head.model)
   throw new GatewayError('upstream_error', 'No upstream serves this model.', { param: 'model', final: true })
 }
 
 async function refuseWithoutFunds(
   { holds }: Billing,
-  { caller: { account }, time }: AdmittedContext,
+  { caller, time }: AdmittedContext,
+  model: string,
 ): Promise<void> {
-  if (account !== undefined) await holds.admit(account, time)
+  const { account } = caller
+  if (account !== undefined) await holds.admit(account, budgetsOf(caller, model, holds.storeNow), time)
 }
 
 /** Answers at once with an empty answer that a later request can continue. */
@@ -130,7 +134,7 @@ async function purchase(
   refuseUnpriced(ctx.caller, order)
   const bill = endpoint.unbilled
     ? undefined
-    : await ctx.stage('hold', () => openBill(billing, ctx, order, (limits) => tellLimits(call, limits)))
+    : await ctx.stage('hold', () => openBill(billing, ctx, order, tellerOf(call)))
   let charged: Charged | undefined
   try {
     const job = { ...plan, ...conversation, api: endpoint.api, upload: read.upload, bill }

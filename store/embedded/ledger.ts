@@ -1,10 +1,14 @@
-import type { Balance, EntryNote, Ledger, SettleReply } from '../ledger/contract.ts'
+import { forgetUnused } from '../ledger/budgets.ts'
+import type { Balance, EntryNote, Ledger, NamedSums, SettleReply } from '../ledger/contract.ts'
 import { adjust, isFenced, topup } from '../ledger/credits.ts'
 import { compareEntries } from '../ledger/entry-log.ts'
+import { reap } from '../ledger/expiry.ts'
 import { forgetEmpty } from '../ledger/meters.ts'
 import { settleOld } from '../ledger/old-settle.ts'
-import { AccountState, type Funds } from '../ledger/state.ts'
-import { type OldSettle, reap, renew, reserve, settle } from '../ledger/transition.ts'
+import { renew } from '../ledger/renew.ts'
+import { reserve } from '../ledger/reserve.ts'
+import { type OldSettle, settle } from '../ledger/settle.ts'
+import { AccountState } from '../ledger/state.ts'
 
 /** Commands run one after another: none awaits before it has changed what it changes. */
 export function createLedger(now: () => number): Ledger {
@@ -59,9 +63,9 @@ export function createLedger(now: () => number): Ledger {
       const state = accounts.get(account)
       return state === undefined ? [] : reap(state, max, now())
     },
-    async balance(account, subs = []) {
+    async balance(account, named = {}) {
       const state = accounts.get(account)
-      return state && balanceOf(state, subs)
+      return state && balanceOf(state, named)
     },
     async entries(account, after, count) {
       return accounts.get(account)?.log.after(after, count) ?? []
@@ -74,6 +78,7 @@ export function createLedger(now: () => number): Ledger {
       const before = upTo !== undefined && compareEntries(upTo, oldest) < 0 ? upTo : oldest
       if (state.log.trim(before) > 0) state.trimmedTo = later(state.trimmedTo, before)
       forgetEmpty(state, now())
+      forgetUnused(state, now())
     },
     async touch() {},
     async touched(since, count) {
@@ -90,15 +95,12 @@ export function createLedger(now: () => number): Ledger {
   return ledger
 }
 
-function balanceOf(state: AccountState, subs: readonly string[]): Balance {
-  const known = subs.flatMap((sub) => {
-    const funds = state.subs.get(sub)
-    return funds === undefined ? [] : [[sub, { ...funds }] as [string, Funds]]
-  })
+function balanceOf(state: AccountState, named: NamedSums): Balance {
   const { epoch, entries, log, journaled, trimmedTo, restoredTo } = state
   return {
     ...state.funds,
-    subs: Object.fromEntries(known),
+    subs: pick(state.subs, named.subs),
+    budgets: pick(state.budgets, named.budgets),
     epoch,
     entries,
     lastEntry: log.last,
@@ -106,6 +108,18 @@ function balanceOf(state: AccountState, subs: readonly string[]): Balance {
     trimmedTo,
     restoredTo,
   }
+}
+
+function pick<T extends object>(
+  all: ReadonlyMap<string, T>,
+  names: readonly string[] = [],
+): Record<string, T> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const found = all.get(name)
+      return found === undefined ? [] : [[name, { ...found }]]
+    }),
+  )
 }
 
 function later(known: string | undefined, id: string): string {

@@ -41,8 +41,8 @@ export interface Ledger {
   settle(command: Settle): Promise<SettleReply>
   /** Expires at most `max` holds of an account whose leases have ended, and charges their cost so far. */
   reap(account: string, max: number): Promise<Reaped[]>
-  /** The sums of an account and of those of its sub-accounts that are named; undefined if the account is unknown. */
-  balance(account: string, subs?: readonly string[]): Promise<Balance | undefined>
+  /** The sums of an account and of those of its sub-accounts and budgets that are named; undefined if the account is unknown. */
+  balance(account: string, named?: NamedSums): Promise<Balance | undefined>
   /** Ledger entries of an account, oldest first, after the entry with the id `after` (undefined: from the start). */
   entries(account: string, after: string | undefined, count: number): Promise<LedgerEntry[]>
   /**
@@ -104,6 +104,7 @@ export interface Adjust {
    * RangeError.
    */
   changes: readonly { sub?: string | undefined; credited: Nanos; spent: Nanos }[]
+  budgets?: readonly BudgetChange[] | undefined
   /** CHANGED if the account has another number of entries by now: see Balance. */
   ifEntries?: number | undefined
   /**
@@ -134,6 +135,8 @@ interface HoldTerms {
   note: EntryNote
   /** Rate limits that apply to the request. */
   meters?: readonly Meter[] | undefined
+  /** Must cover the request too, even if it is not enforced. */
+  budgets?: readonly Budget[] | undefined
 }
 
 /** A rate limit. */
@@ -151,6 +154,33 @@ export interface Meter {
 /** By how much a request took more (or less, below 0) than it was admitted with. */
 export interface Correction extends Omit<Meter, 'takes'> {
   by: number
+}
+
+/** When a budget renews. */
+export interface Periods {
+  /** The same for all requests that share the budget: lower-case letters, digits and slashes. */
+  id: string
+  /** When the current period began, and when the next two begin, in ms. The store's clock decides which one it is. */
+  periods: readonly [number, number, number]
+}
+
+/** How much may be spent in each period. */
+export interface Budget extends Periods {
+  most: Nanos
+}
+
+export interface BudgetSums {
+  /** In the period that ends at `until`; from then on nothing. */
+  spent: Nanos
+  held: Nanos
+  until: number
+  /** The end of the period that follows. */
+  after: number
+}
+
+/** By how much to raise what was spent in the period that ends at `until`; nothing once that is over. */
+export interface BudgetChange extends Omit<BudgetSums, 'held'> {
+  id: string
 }
 
 export interface Reserve extends HoldTerms {
@@ -174,6 +204,8 @@ export interface Settle {
   note: EntryNote
   /** Of its meters over time; ignored for an unknown hold. */
   corrections?: readonly Correction[] | undefined
+  /** To charge; those of a live hold are charged in any case. */
+  budgets?: readonly Periods[] | undefined
   /** For a repeat of a settle that the store may have lost: the entry of its first reply. */
   postedAs?: string | undefined
 }
@@ -199,19 +231,35 @@ export interface EntryNote {
   tokens: Readonly<Record<string, number>>
   /** What was unusual about the charge, such as `usage_clamped`. */
   flags: readonly string[]
+  /** Ids of the budgets that the charge counts in. */
+  budgets?: readonly string[] | undefined
 }
 
 /**
- * OK: `reservedAt` is the store's time in ms; `free` is what is left for other holds, overdrafts included, in the account or
- * in its sub-account, whichever has less. DUP: the same id and arguments again. OVER: the hold of this id has ended, so that
- * it must not pay for another call. NOFUNDS: `of` says whose funds are short. LIMITED: `meter` is the index of the one that is
- * full for the longest time. `room`: what is left in each meter, in their order.
+ * OK: `reservedAt` is the store's time in ms. DUP: the same id and arguments again. OVER: the hold of this id has ended, so that
+ * it must not pay for another call. NOFUNDS: see Shortfall. LIMITED: `meter` is the index of the one that is full for the
+ * longest time. `room`: what is left in each meter, in their order.
  */
 export type ReserveReply =
-  | { reply: 'OK' | 'DUP'; reservedAt: number; free: Nanos; room: readonly number[] }
+  | ({ reply: 'OK' | 'DUP'; reservedAt: number; room: readonly number[] } & FundsLeft)
   | { reply: 'LIMITED'; meter: number; waitMs: number; room: readonly number[] }
   | { reply: 'OVER' | 'CONFLICT' | 'NOACCT' }
-  | { reply: 'NOFUNDS'; of: 'account' | 'sub'; reason: 'empty' | 'hold' }
+  | ({ reply: 'NOFUNDS' } & Shortfall)
+
+export interface FundsLeft {
+  /** Left for other holds, overdrafts included, wherever the least is left: in an enforced balance or a budget. */
+  free: Nanos
+  /** The balances of the account and of the sub-account. */
+  posted: Nanos
+  subPosted?: Nanos
+  /** Spent in each budget, in their order. */
+  spent: readonly Nanos[]
+}
+
+/** Whose funds are short; of budgets the index. `hold`: there are some, but they do not cover the amount. */
+export type Shortfall =
+  | { of: 'account' | 'sub'; reason: 'empty' | 'hold' }
+  | { of: 'budget'; budget: number; reason: 'empty' | 'hold' }
 
 /**
  * NOFUNDS: the lease is extended, but not the hold. AGAIN: the hold was lost or expired and is held again, whatever the
@@ -235,6 +283,12 @@ export interface Reaped {
   charged: Nanos
 }
 
+/** Ids of sub-accounts and budgets. */
+export interface NamedSums {
+  subs?: readonly string[] | undefined
+  budgets?: readonly string[] | undefined
+}
+
 /** The sums of an account or a sub-account. */
 export interface Sums {
   /** credited - spent */
@@ -246,6 +300,7 @@ export interface Sums {
 export interface Balance extends Sums {
   /** Those that were asked for and exist. */
   subs: Record<string, Sums>
+  budgets: Record<string, BudgetSums>
   /** The term in which the account was created, topped up or adjusted last. */
   epoch: number
   /** Number of entries ever appended. If it falls, the store has lost some. */

@@ -1,9 +1,10 @@
 /** The leader's commands on the state of one account: credits and corrections, each once per id, fenced by its term. */
+import { adjustBudgets, checkBudgetChanges } from './budgets.ts'
 import type { Adjust, AdjustReply, Topup, TopupReply } from './contract.ts'
 import { compareEntries } from './entry-log.ts'
 import { integer, natural } from './numbers.ts'
+import { append } from './postings.ts'
 import type { AccountState } from './state.ts'
-import { append } from './transition.ts'
 
 export function topup(state: AccountState, command: Topup, nowMs: number): TopupReply {
   const amount = integer('amount', command.amount)
@@ -24,6 +25,7 @@ export function topup(state: AccountState, command: Topup, nowMs: number): Topup
 export function adjust(state: AccountState, command: Adjust, nowMs: number): AdjustReply {
   const { id, epoch, reason, text = '', ifEntries, restoredTo } = command
   const changes = checkChanges(command.changes)
+  const budgets = checkBudgetChanges(command.budgets)
   if (restoredTo !== undefined) compareEntries(restoredTo, restoredTo)
   if (isFenced(state, epoch)) return 'FENCED'
   const known = state.credits.get(`adjust:${id}`)
@@ -38,6 +40,7 @@ export function adjust(state: AccountState, command: Adjust, nowMs: number): Adj
     const adjusted = { credited, reason, text }
     append(state, { kind: 'adjust', ref: id, sub: sub ?? '', delta: posted, adjusted }, nowMs)
   }
+  adjustBudgets(state, budgets, nowMs)
   const before = state.restoredTo
   if (restoredTo !== undefined && (before === undefined || compareEntries(before, restoredTo) < 0))
     state.restoredTo = restoredTo

@@ -1,5 +1,6 @@
 /** The state of one account. */
 import type { Nanos } from '../../contract/money.ts'
+import type { Budgets } from './budgets.ts'
 import type { EntryNote } from './contract.ts'
 import { EntryLog } from './entry-log.ts'
 import type { Meters } from './meters.ts'
@@ -28,6 +29,8 @@ export interface LiveHold {
   reservedAt: number
   /** Ids of the meters that count it. */
   running: readonly string[]
+  /** Ids of the budgets that hold and pay for it. */
+  budgets: readonly string[]
   /** Of the entry if the hold expires. */
   note: EntryNote
 }
@@ -45,7 +48,7 @@ export interface Credited {
   amount: Nanos
 }
 
-export class AccountState implements Meters {
+export class AccountState implements Meters, Budgets {
   readonly account: string
   readonly funds: Funds = { posted: 0, held: 0, credited: 0 }
   readonly subs = new Map<string, Funds>()
@@ -55,6 +58,7 @@ export class AccountState implements Meters {
   readonly tombstones = new Tombstones()
   readonly buckets: Meters['buckets'] = new Map()
   readonly running: Meters['running'] = new Map()
+  readonly budgets: Budgets['budgets'] = new Map()
   /** Not later than the earliest end of a lease; undefined if nothing is held. */
   nextLeaseEnd: number | undefined
   /** Applied credits by id, kept for ever so that none is applied twice; adjustments as `adjust:<id>`. */

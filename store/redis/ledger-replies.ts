@@ -1,6 +1,15 @@
 /** Parsers for the replies of Redis to the ledger's commands. Other replies throw ZodError. */
 import { z } from 'zod'
-import type { Balance, LedgerEntry, Reaped, Sums } from '../ledger/contract.ts'
+import type {
+  Balance,
+  BudgetSums,
+  LedgerEntry,
+  NamedSums,
+  Reaped,
+  Reserve,
+  ReserveReply,
+  Sums,
+} from '../ledger/contract.ts'
 import { unpackAdjustment, unpackNote } from './packed-note.ts'
 import { integer, pairs, stored } from './replies.ts'
 
@@ -16,22 +25,36 @@ export const topupReply = z.union([
 export const adjustReply = z.enum(['OK', 'DUP', 'CHANGED', 'LIMIT', 'FENCED', 'NOACCT'])
 
 /** Numbers with blanks between them. */
-const room = z
+const integers = z
   .string()
-  .transform((text) => (text === '' ? [] : text.split(' ').map((one) => integer.parse(one))))
+  .transform((text) => (text === '' ? [] : text.split(' ')))
+  .pipe(z.array(integer))
 
-export const reserveReply = z.union([
+const reserveReply = z.union([
   z
-    .tuple([z.enum(['OK', 'DUP']), integer, integer, room])
-    .transform(([reply, reservedAt, free, room]) => ({ reply, reservedAt, free, room })),
+    .tuple([z.enum(['OK', 'DUP']), integer, integers, integers])
+    .transform(([reply, reservedAt, funds, room]) => ({ reply, reservedAt, funds, room })),
   z
-    .tuple([z.literal('LIMITED'), integer, integer, room])
+    .tuple([z.literal('LIMITED'), integer, integer, integers])
     .transform(([reply, meter, waitMs, room]) => ({ reply, meter, waitMs, room })),
   z
     .tuple([z.literal('NOFUNDS'), z.enum(['account', 'sub']), z.enum(['empty', 'hold'])])
     .transform(([reply, of, reason]) => ({ reply, of, reason })),
+  z
+    .tuple([z.literal('NOFUNDS'), z.literal('budget'), z.enum(['empty', 'hold']), integer])
+    .transform(([reply, of, reason, budget]) => ({ reply, of, reason, budget })),
   z.tuple([z.enum(['OVER', 'CONFLICT', 'NOACCT'])]).transform(([reply]) => ({ reply })),
 ])
+
+export function readReserved({ sub }: Pick<Reserve, 'sub'>, reply: unknown): ReserveReply {
+  const read = reserveReply.parse(reply)
+  if (!('funds' in read)) return read
+  const { funds, ...others } = read
+  const [free, posted, ...more] = z.tuple([z.int(), z.int()], z.int()).parse(funds)
+  if (sub === undefined) return { ...others, free, posted, spent: more }
+  const [subPosted, ...spent] = z.tuple([z.int()], z.int()).parse(more)
+  return { ...others, free, posted, subPosted, spent }
+}
 
 const renewReply = z.enum(['OK', 'NOFUNDS', 'AGAIN', 'GONE', 'NOACCT'])
 
@@ -55,8 +78,12 @@ export function readReaped(account: string, reply: unknown): Reaped[] {
 }
 
 /** The fields of the hash `bal` that `readBalance` needs, in this order. */
-export function balanceFields(subs: readonly string[]): string[] {
-  return ['ep', 'n', 'le', 'j', 'tr', 'ra', ...['', ...subs].flatMap(sumFields)]
+export function balanceFields({ subs = [], budgets = [] }: NamedSums): string[] {
+  return [
+    ...['ep', 'n', 'le', 'j', 'tr', 'ra'],
+    ...['', ...subs].flatMap(sumFields),
+    ...budgets.map((id) => `b:${id}`),
+  ]
 }
 
 function sumFields(sub: string): string[] {
@@ -65,17 +92,24 @@ function sumFields(sub: string): string[] {
 
 const number = stored.transform((text) => (text === null ? undefined : integer.parse(text)))
 
-/** `reply`: the values of `balanceFields(subs)`. */
-export function readBalance(reply: unknown, subs: readonly string[]): Balance | undefined {
+/** `reply`: the values of `balanceFields(named)`. */
+export function readBalance(reply: unknown, { subs = [], budgets = [] }: NamedSums): Balance | undefined {
   const [epoch, entries, lastEntry, journaled, trimmedTo, restoredTo, ...sums] = z.array(stored).parse(reply)
   const [total, ...others] = Array.from({ length: subs.length + 1 }, (_, i) =>
     readSums(sums.slice(3 * i, 3 * i + 3)),
   )
   if (total === undefined) return undefined
   const found = others.flatMap((own, i) => (own === undefined ? [] : [[subs[i] ?? '', own] as const]))
+  const spending = sums.slice(3 * (subs.length + 1))
   return {
     ...total,
     subs: Object.fromEntries(found),
+    budgets: Object.fromEntries(
+      budgets.flatMap((id, i) => {
+        const stored = spending[i] ?? null
+        return stored === null ? [] : [[id, readBudget(stored)]]
+      }),
+    ),
     epoch: number.parse(epoch) ?? 0,
     entries: number.parse(entries) ?? 0,
     lastEntry: lastEntry ?? undefined,
@@ -90,6 +124,13 @@ function readSums(values: readonly (string | null)[]): Sums | undefined {
   const [posted, held, credited] = values.map((value) => number.parse(value))
   if (posted === undefined && held === undefined && credited === undefined) return undefined
   return { posted: posted ?? 0, held: held ?? 0, credited: credited ?? 0 }
+}
+
+const budget = z.tuple([integer, integer, integer, integer])
+
+function readBudget(stored: string): BudgetSums {
+  const [spent, held, until, after] = budget.parse(stored.split('|'))
+  return { spent, held, until, after }
 }
 
 const scores = z.array(z.string())

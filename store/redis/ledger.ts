@@ -3,13 +3,14 @@
  * one step, with the clock of the server. store/ledger/ specifies what it does.
  */
 import { ACCOUNTS, accountKeys, TOUCHED } from '../keys.ts'
-import type { Ledger, Renewal, Reserve, Settle, SettleReply } from '../ledger/contract.ts'
+import { checkBudgetChanges, checkBudgets, checkPeriods } from '../ledger/budgets.ts'
+import type { Budget, Ledger, Renewal, Reserve, Settle, SettleReply } from '../ledger/contract.ts'
 import { checkChanges } from '../ledger/credits.ts'
 import { compareEntries } from '../ledger/entry-log.ts'
 import { checkCorrections, checkMeters, runningIds } from '../ledger/meters.ts'
 import { integer, natural } from '../ledger/numbers.ts'
 import { settleOld } from '../ledger/old-settle.ts'
-import type { OldSettle } from '../ledger/transition.ts'
+import type { OldSettle } from '../ledger/settle.ts'
 import type { RedisConnection } from './connection.ts'
 import {
   adjustReply,
@@ -19,9 +20,9 @@ import {
   readEntries,
   readPage,
   readReaped,
+  readReserved,
   readTouched,
   renewReplies,
-  reserveReply,
   settleReply,
   topupReply,
 } from './ledger-replies.ts'
@@ -49,7 +50,8 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
     if (postedAs !== '') compareEntries(postedAs, postedAs)
     const packed = packNote(note, command.postedAs)
     const corrections = checkCorrections(command.corrections)
-    const args: Args = [id, sub, actual, reservedAt, packed, postedAs, proven ? 1 : 0]
+    const budgets = checkPeriods(command.budgets).map((one) => packBudget({ ...one, most: 0 }))
+    const args: Args = [id, sub, actual, reservedAt, packed, postedAs, proven ? 1 : 0, budgets.join(' ')]
     for (const { id, most, windowMs, by } of corrections) args.push(id, most, windowMs, by)
     return settleReply.parse(await onHolds('settle', account, args))
   }
@@ -65,24 +67,30 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
       const args = [natural('epoch', epoch), id, sub, integer('amount', amount)]
       return topupReply.parse(await onCredits('topup', account, args))
     },
-    async adjust({ account, epoch, id, changes, ifEntries, restoredTo = '', ...words }) {
+    async adjust({ account, epoch, id, changes, budgets, ifEntries, restoredTo = '', ...words }) {
       if (restoredTo !== '') compareEntries(restoredTo, restoredTo)
+      const corrected = checkBudgetChanges(budgets).map(
+        ({ id, spent, until, after }) => ` ${id}|${spent}|${until}|${after}`,
+      )
       const args: Args = [
         natural('epoch', epoch),
         id,
         ifEntries === undefined ? '' : natural('ifEntries', ifEntries),
         restoredTo,
+        corrected.join(''),
       ]
       for (const { sub = '', credited, posted } of checkChanges(changes))
         args.push(sub, credited, posted, packAdjustment(words, credited))
       return adjustReply.parse(await onCredits('adjust', account, args))
     },
     async reserve(command) {
-      return reserveReply.parse(
+      return readReserved(
+        command,
         await onHolds('reserve', command.account, [
           ...termsOf(command),
           packNote(command.note),
           runningOf(command.meters),
+          budgetsOf(command),
           ...checkMeters(command.meters).flatMap(({ id, most, windowMs, takes }) => [
             id,
             most,
@@ -99,6 +107,7 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
         integer('reservedAt', renewal.reservedAt),
         packNote(renewal.note),
         runningOf(renewal.meters),
+        budgetsOf(renewal),
       ])
       return renewReplies(renewals.length).parse(await onHolds('renew', account, args))
     },
@@ -115,9 +124,9 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
     async reap(account, max) {
       return readReaped(account, await onHolds('reap', account, [natural('max', max)]))
     },
-    async balance(account, subs = []) {
+    async balance(account, named = {}) {
       const { bal } = accountKeys(account)
-      return readBalance(await connection.command(['HMGET', bal, ...balanceFields(subs)]), subs)
+      return readBalance(await connection.command(['HMGET', bal, ...balanceFields(named)]), named)
     },
     async entries(account, after, count) {
       const from = after === undefined ? '-' : `(${after}`
@@ -144,6 +153,11 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
 }
 
 const runningOf = (meters: Reserve['meters']) => runningIds(checkMeters(meters)).join(',')
+
+const budgetsOf = ({ budgets }: Pick<Reserve, 'budgets'>) => checkBudgets(budgets).map(packBudget).join(' ')
+
+/** As in store/lua/ledger/budgets.lua. */
+const packBudget = ({ id, most, periods }: Budget) => [id, most, ...periods].join('|')
 
 /** What reserve and renew have in common. */
 function termsOf(terms: Omit<Reserve, 'account' | 'note'> | Omit<Renewal, 'note'>): Args {

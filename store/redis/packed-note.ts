@@ -1,15 +1,16 @@
 /**
  * The note of an entry as one text: a JSON array without trailing empty parts. Scripts pass it on without reading it.
  *
- *     request     [reason, model, channel, key, endpoint, tier, price, {tokens}, [flags], entry of the first settle]
+ *     request     [reason, model, channel, key, endpoint, tier, price, {tokens}, [flags], entry of the first settle,
+ *                  [budgets]]
  *     adjustment  [reason, credited, words]
  */
 import { z } from 'zod'
 import type { Adjust, EntryNote, LedgerEntry } from '../ledger/contract.ts'
 
 export function packNote(note: EntryNote, postedAs?: string): string {
-  const { reason, model, channel, key, endpoint, tier, price, tokens, flags } = note
-  return pack([reason, model, channel, key, endpoint, tier, price, tokens, flags, postedAs ?? ''])
+  const { reason, model, channel, key, endpoint, tier, price, tokens, flags, budgets = [] } = note
+  return pack([reason, model, channel, key, endpoint, tier, price, tokens, flags, postedAs ?? '', budgets])
 }
 
 export function packAdjustment(
@@ -45,6 +46,7 @@ const request = z.object({
   price: text,
   tokens: z.record(z.string(), z.number()).default({}),
   flags: z.array(z.string()).default([]),
+  budgets: z.array(z.string()).optional(),
 })
 
 const adjustment = z.object({
@@ -55,9 +57,11 @@ const adjustment = z.object({
 
 /** Throws ZodError for a text that packNote did not make. */
 export function unpackNote(packed: string): Pick<LedgerEntry, 'note' | 'postedAs'> {
-  const [reason, model, channel, key, endpoint, tier, price, tokens, flags, postedAs] = parts.parse(packed)
-  const note = request.parse({ reason, model, channel, key, endpoint, tier, price, tokens, flags })
-  return typeof postedAs === 'string' ? { note, postedAs } : { note }
+  const [reason, model, channel, key, endpoint, tier, price, tokens, flags, postedAs, budgets] =
+    parts.parse(packed)
+  const told = { reason, model, channel, key, endpoint, tier, price, tokens, flags }
+  const note = request.parse(budgets === undefined ? told : { ...told, budgets })
+  return typeof postedAs === 'string' && postedAs !== '' ? { note, postedAs } : { note }
 }
 
 /** Throws ZodError for a text that packAdjustment did not make. */

@@ -20,6 +20,8 @@ const CONDITIONS: Record<ConditionType, string> = {
     'Present only while Accepted is false. Waiting does not help, so `helm --wait` and Flux give up at once.',
   AtRisk:
     'Accounts only, and present only while it holds: Redis may lose the balance. Ready does not depend on it.',
+  FundsLow:
+    'Accounts and ApiKeys, and present only while it holds: a balance or a budget is nearly or wholly used up. Ready does not depend on it.',
 }
 
 export function resourcesPage(): string {

@@ -1,11 +1,12 @@
 /** Bills one request: holds funds before it, watches its cost while it streams, and charges it at the end. */
 import { cost, type Nanos, unpricedKinds, withImagePrice } from '../../../contract/money.ts'
 import type { ImageKind } from '../../../contract/sizes.ts'
-import type { AccountRecord, RouteRecord } from '../../../contract/table/records.ts'
+import type { RouteRecord } from '../../../contract/table/records.ts'
 import { totalInput, type Usage, withoutZeros, zeroUsage } from '../../../contract/usage.ts'
 import type { EntryNote } from '../../../store/ledger/contract.ts'
 import type { ParsedRequest, RequestHead } from '../../dialects/core/request.ts'
 import { billOf } from '../../ledger/bill.ts'
+import { type AppliedBudget, budgetsOf, isMetered } from '../../ledger/budgets.ts'
 import {
   type HoldSize,
   holdAmount,
@@ -64,6 +65,9 @@ export interface Bill {
   settle(charged: Charged | undefined): Promise<void>
 }
 
+/** Gets what is left, for the headers of the answer. */
+type Teller = Pick<HoldRequest, 'onLimits' | 'onWarnings'>
+
 /** Of a client that sets no limit on calls of hosted tools. */
 const CALLS_HELD = 4
 /** A client may set any limit. */
@@ -76,7 +80,7 @@ export async function openBill(
   billing: Billing,
   ctx: AdmittedContext,
   order: Order,
-  onLimits?: HoldRequest['onLimits'],
+  teller: Teller = {},
 ): Promise<Bill> {
   const { learned } = billing
   const { record, caller } = ctx
@@ -84,6 +88,7 @@ export async function openBill(
   const route = withImagePriceOf(order.route, request.head.imageKind)
   const { input: prompt, tier, maxOutputTokens, choices } = request.head
   const routeKey = `${caller.key.namespace}/${route.name}`
+  const budgets = budgetsOf(caller, request.head.model, billing.holds.storeNow)
   const about: EntryNote = {
     reason: 'checkpoint',
     model: route.name,
@@ -94,8 +99,9 @@ export async function openBill(
     price: route.priceVersion ?? '',
     tokens: {},
     flags: [],
+    ...(budgets.length > 0 && { budgets: budgets.map(({ budget }) => budget.id) }),
   }
-  const hold = await takeHold(billing, ctx, { ...order, route, about, onLimits })
+  const hold = await takeHold(billing, ctx, { ...order, route, about, budgets, teller })
   record.hold = hold?.amount
   const billed = (charged: Charged) => {
     const limit = maxOutputTokens ?? charged.outputLimit
@@ -113,7 +119,7 @@ export async function openBill(
       bounds: { contextLength: route.contextLength, outputLimit: limit && limit * choices },
     })
   }
-  const isBounded = caller.account?.enforced === true && hold !== undefined
+  const isBounded = hold !== undefined && isMetered(caller, request.head.model)
   return {
     outputLimit: isBounded ? addedOutputLimit(route, request.head, hold.free) : undefined,
     attempting: (channel) => hold?.via(channel),
@@ -195,8 +201,9 @@ async function takeHold(
     request,
     images = 0,
     about,
-    onLimits,
-  }: Order & { about: EntryNote; onLimits: HoldRequest['onLimits'] },
+    budgets,
+    teller,
+  }: Order & { about: EntryNote; budgets: AppliedBudget[]; teller: Teller },
 ): Promise<Hold | undefined> {
   if (account === undefined) return undefined
   const { input, maxOutputTokens, choices, tier, images: requested } = request.head
@@ -204,17 +211,20 @@ async function takeHold(
   const outputTokens = Math.max(texts, imageTokens(images))
   const calls = callsHeld(request.head)
   const size = { inputTokens: inputUpperBound(input), outputTokens, tier, images, calls }
-  const amount = amountToHold(account, route, size)
+  const { model } = request.head
+  const metered = isMetered({ key, account }, model)
+  const amount = amountToHold(metered, route, size)
   const begun = { ...zeroUsage(), input: inputEstimate(input), images }
   const seen = route.price === undefined ? 0 : Math.min(amount, cost(route.price, begun, tier))
   const tokens = size.inputTokens + outputTokens
-  const limits = limitsOf({ key, account, model: request.head.model, tokens })
+  const limits = limitsOf({ key, account, model, tokens })
   const note = { ...about, tokens: withoutZeros(begun) }
-  return holds.take(account, { id, amount, seen, note, limits, onLimits, cancel }, time)
+  return holds.take(account, { id, amount, seen, note, limits, budgets, ...teller, cancel }, time)
 }
 
-export function amountToHold(account: AccountRecord, route: RouteRecord, size: HoldSize): Nanos {
+/** `metered`: money bounds what the caller may use. */
+export function amountToHold(metered: boolean, route: RouteRecord, size: HoldSize): Nanos {
   const bound = route.price === undefined ? 0 : holdAmount(route.price, size)
-  // Accounts without enforcement are never refused, so their holds are capped: the sum must stay a safe integer.
-  return account.enforced ? bound : Math.min(bound, MAX_UNENFORCED_HOLD)
+  // Other accounts are never refused, so their holds are capped: the sum must stay a safe integer.
+  return metered ? bound : Math.min(bound, MAX_UNENFORCED_HOLD)
 }

@@ -1,15 +1,21 @@
-/** Tells clients what is left of their rate limits: on answers and on refusals. */
-
+/** Tells clients what is left of their rate limits and of their funds: on answers, and of limits on refusals too. */
 import { RATE_KINDS, type RateLimits } from '../../dialects/core/rate-limits.ts'
 import type { LimitState } from '../../ledger/limits.ts'
 import type { Call } from '../call.ts'
 
-export function tellLimits(
-  { client, endpoint }: Pick<Call, 'client' | 'endpoint'>,
-  limits: readonly LimitState[],
-): void {
-  const headers = endpoint.api.rateLimitHeaders(tightest(limits), Date.now())
-  for (const [name, value] of Object.entries(headers)) client.setHeader(name, value)
+export const WARNING_HEADER = 'x-sluice-balance-warning'
+
+/** What a hold has to tell the client, as headers of its answer. */
+export function tellerOf({ client, endpoint }: Pick<Call, 'client' | 'endpoint'>) {
+  return {
+    onLimits(limits: readonly LimitState[]) {
+      const headers = endpoint.api.rateLimitHeaders(tightest(limits), Date.now())
+      for (const [name, value] of Object.entries(headers)) client.setHeader(name, value)
+    },
+    onWarnings(warnings: readonly string[]) {
+      client.setHeader(WARNING_HEADER, warnings.join(', '))
+    },
+  }
 }
 
 /** Of each kind, the limit that has the least left of it. */

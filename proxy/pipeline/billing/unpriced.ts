@@ -1,8 +1,9 @@
-/** What costs money at the upstream and has no price: an enforced account may not request it. */
+/** What costs money at the upstream and has no price: a caller whose spending is bounded may not request it. */
 import { COSTLIER_TIERS } from '../../../contract/api/index.ts'
 import type { HostedTool } from '../../../contract/usage.ts'
 import type { Caller } from '../../auth/authenticate.ts'
 import { GatewayError } from '../../errors.ts'
+import { isMetered } from '../../ledger/budgets.ts'
 import type { Order } from './charge.ts'
 
 const NAMES: Record<HostedTool, string> = {
@@ -12,8 +13,8 @@ const NAMES: Record<HostedTool, string> = {
 }
 
 /** Throws GatewayError unsupported_parameter. */
-export function refuseUnpriced({ account }: Caller, { route: { price }, request: { head } }: Order): void {
-  if (account?.enforced !== true || price === undefined) return
+export function refuseUnpriced(caller: Caller, { route: { price }, request: { head } }: Order): void {
+  if (price === undefined || !isMetered(caller, head.model)) return
   const tier = COSTLIER_TIERS.find((costlier) => costlier === head.tier)
   if (tier !== undefined && price.multipliers[tier] === undefined)
     throw refusal('This service tier is not offered for this model.', 'service_tier')

@@ -3,7 +3,8 @@
 --   BAL  hash: p posted, h held, cr credited; p:<sub>, h:<sub>, cr:<sub> of sub-accounts; cl '1' while no hold may be
 --        taken; n number of entries, le the last entry; x end of the earliest lease or one before it; tb number of the newest bucket of tombstones; sb by how many ms
 --        the clock was set back between a reserve and its entry, at most; ep epoch; ra last entry that a restore counted; j
---        mark of the journal; tr entries with an older id may be gone
+--        mark of the journal; tr entries with an older id may be gone; l:<meter>, r:<meter> see ledger/meters; b:<budget> see
+--        ledger/budgets
 --   LED  stream: entries, with the fields k r s d n
 --
 -- Amounts and times in replies are text: Redis turns Lua's numbers into 64-bit integers, which clients round. Lua's numbers

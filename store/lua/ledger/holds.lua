@@ -1,4 +1,5 @@
--- Holds of one account; included by the scripts on holds, after ledger/account. They do what store/ledger/transition.ts does.
+-- Holds of one account; included by the scripts on holds, after ledger/account and ledger/budgets. They do what store/ledger/reserve.ts, renew.ts, settle.ts and
+-- expiry.ts do.
 --
 --   KEYS[1]       bal  hash: see ledger/account
 --   KEYS[2]       rsv  hash: request id = a live or an expired hold (below)
@@ -21,27 +22,33 @@ local function add_to_both(sum, sub, by)
   if sub ~= '' then add(sum, sub, by) end
 end
 
--- Why funds are short, as {whose, reason}, or nil. An empty balance comes before a shortfall that other settles may clear.
-local function shortfall(sub, overdraft, sub_overdraft, amount)
-  local posted = number('p')
-  if posted + overdraft <= 0 then return { 'account', 'empty' } end
-  local sub_posted = sub ~= '' and number('p:' .. sub)
-  if sub_posted and sub_posted + sub_overdraft <= 0 then return { 'sub', 'empty' } end
-  if posted - number('h') + overdraft < amount then return { 'account', 'hold' } end
-  if sub_posted and sub_posted - number('h:' .. sub) + sub_overdraft < amount then return { 'sub', 'hold' } end
-  return nil
+-- Why funds are short, as {whose, reason, budget}, or nil. What is used up comes before a shortfall that other settles may
+-- clear. `payer`: sub, enforced, overdraft and sub_overdraft; budgets are those of the command.
+local function shortfall(payer, amount, now)
+  local sub = payer.sub
+  local posted, sub_posted = payer.enforced and number('p'), payer.enforced and sub ~= '' and number('p:' .. sub)
+  if posted and posted + payer.overdraft <= 0 then return { 'account', 'empty' } end
+  if sub_posted and sub_posted + payer.sub_overdraft <= 0 then return { 'sub', 'empty' } end
+  local budget, reason
+  if budgets_given ~= '' then
+    budget, reason = budgets().short(amount, now)
+  end
+  if reason == 'empty' then return { 'budget', reason, text(budget) } end
+  if posted and posted - number('h') + payer.overdraft < amount then return { 'account', 'hold' } end
+  if sub_posted and sub_posted - number('h:' .. sub) + payer.sub_overdraft < amount then return { 'sub', 'hold' } end
+  return budget and { 'budget', reason, text(budget) } or nil
 end
 
--- A live hold is "H|requested|amount|seen|paid|end of lease|reserved at|sub|note"; requested and paid may be empty. If meters
--- count it, sub is "sub~meter,meter". An expired one is "E|charged|sub".
+-- A live hold is "H|requested|amount|seen|paid|end of lease|reserved at|sub|note"; requested and paid may be empty. If meters or
+-- budgets count it, sub is "sub~meter,meter~budget,budget". An expired one is "E|charged|sub".
 local LIVE = '^H|(%d*)|(%d+)|(%d+)|(%d*)|(%d+)|(%-?%d+)|([^|]*)|(.*)$'
 
 local function parse_live(stored)
   local requested, amount, seen, paid, lease_end, at, sub, note = string.match(stored, LIVE)
   if not amount then return nil end
-  local own, running
+  local own, running, of_budgets
   if sub ~= '' then
-    own, running = string.match(sub, '^([^~]*)~(.*)$')
+    own, running, of_budgets = string.match(sub, '^([^~]*)~([^~]*)~?(.*)$')
   end
   return {
     requested = requested,
@@ -52,11 +59,13 @@ local function parse_live(stored)
     at = at,
     sub = own or sub,
     running = running or '',
+    budgets = of_budgets or '',
     note = note,
   }
 end
 
-local function with_running(sub, running)
+local function with_counters(sub, running, of_budgets)
+  if of_budgets ~= '' then return sub .. '~' .. running .. '~' .. of_budgets end
   if running == '' then return sub end
   return sub .. '~' .. running
 end
@@ -77,7 +86,7 @@ local function format_live(hold)
     hold.paid and text(hold.paid) or '',
     hold.lease_end,
     hold.at,
-    with_running(hold.sub, hold.running),
+    with_counters(hold.sub, hold.running, hold.budgets),
     hold.note
   )
 end
@@ -92,17 +101,19 @@ local function lease_until(lease_end)
   if not first or lease_end < first then set('x', lease_end) end
 end
 
--- Releases a hold, and posts what is due for it, with one entry; returns the entry's id. A cost that would take a balance
--- beyond the safe integers is posted in part: a settle is never refused.
-local function charge(kind, id, sub, amount, note)
+-- Posts what is due for a hold, with one entry; returns the entry's id. A cost that would take a balance beyond the safe
+-- integers is posted in part: a settle is never refused. `of_budgets`: ids of those to charge, or ''.
+local function charge(kind, id, sub, amount, note, of_budgets, now)
   local delta = countable_in_both('p', sub, 0 - amount)
   add_to_both('p', sub, delta)
+  if of_budgets ~= '' then budgets().charge(of_budgets, 0 - delta, now, kind ~= 'expire') end
   return append(LED, kind, id, sub, delta, note)
 end
 
-local function remove(id, hold)
+local function remove(id, hold, now)
   add_to_both('h', hold.sub, 0 - hold.amount)
   add_running(hold.running, -1)
+  if hold.budgets ~= '' then budgets().hold(hold.budgets, 0 - hold.amount, now) end
   redis.call('HDEL', RSV, id)
 end
 
@@ -172,8 +183,8 @@ local function expire_due(now, max)
     local id, hold = due[i].id, parse_live(due[i].stored)
     if hold.lease_end <= restored_until then hold.seen = hold.paid or 0 end
     local charged = hold.seen - (hold.paid or 0)
-    remove(id, hold)
-    charge('expire', id, hold.sub, charged, hold.note)
+    remove(id, hold, now)
+    charge('expire', id, hold.sub, charged, hold.note, hold.budgets, now)
     redis.call('HSET', RSV, id, 'E|' .. text(hold.seen) .. '|' .. hold.sub)
     redis.call('ZADD', GC, math.max(now, tonumber(hold.at)) + EXPIRED_KEEP_MS, id)
     reaped[#reaped + 1] = id

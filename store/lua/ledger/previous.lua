@@ -14,7 +14,7 @@ local function expire_previous(now, max, reaped)
     local state, requested, amount, seen, _, at, sub, key, model = string.match(stored or '', PREVIOUS)
     if state == 'P' then
       add_to_both('h', sub, 0 - tonumber(amount))
-      charge('expire', id, sub, tonumber(seen), cjson.encode({ 'checkpoint', model, '', key }))
+      charge('expire', id, sub, tonumber(seen), cjson.encode({ 'checkpoint', model, '', key }), '', now)
       redis.call('HSET', RSV, id, table.concat({ 'E', requested, amount, seen, '', at, sub, '', '' }, '|'))
       redis.call('ZADD', GC, math.max(now, tonumber(at)) + KEEP_MS, id)
       reaped[#reaped + 1] = id

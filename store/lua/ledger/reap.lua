@@ -5,6 +5,7 @@
 --   ARGV     1 maximum number of holds, and of expired ones
 --   Replies  {id, charged, id, charged, ...}: the expired holds, earliest first
 --!include ledger/account
+--!include ledger/budgets
 --!include ledger/holds
 --!include ledger/previous
 

@@ -4,19 +4,29 @@
 --   KEYS     bal rsv tmb tmb tmb led gc: see ledger/holds
 --   ARGV     1 request id, 2 sub-account or '', 3 amount, 4 cost so far, 5 '1' if enforced, 6 overdraft, 7 overdraft of the
 --            sub-account, 8 lease in ms, 9 note of the entry if the hold expires, 10 ids of the meters that count live holds,
---            with commas; from 11 on its meters: see ledger/meters
---   Replies  {'OK' or 'DUP', reserved at, free funds, room} | {'OVER'} | {'CONFLICT'} | {'NOACCT'}
---            | {'NOFUNDS', 'account' or 'sub', 'empty' or 'hold'} | {'LIMITED', meter, wait in ms, room}
+--            with commas, 11 its budgets: see ledger/budgets; from 12 on its meters: see ledger/meters
+--   Replies  {'OK' or 'DUP', reserved at, funds, room}: funds are what is free, the balance, that of the sub-account if there
+--            is one, and what is spent in each budget | {'OVER'} | {'CONFLICT'} | {'NOACCT'}
+--            | {'NOFUNDS', 'account' or 'sub', 'empty' or 'hold'} | {'NOFUNDS', 'budget', 'empty' or 'hold', budget}
+--            | {'LIMITED', meter, wait in ms, room}
 --!include ledger/account
+--!include ledger/budgets
 --!include ledger/holds
 --!include ledger/meters
 
 local id, sub, amount = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local overdraft, sub_overdraft = tonumber(ARGV[6]), tonumber(ARGV[7])
+local payer = {
+  sub = sub,
+  enforced = ARGV[5] == '1',
+  overdraft = tonumber(ARGV[6]),
+  sub_overdraft = tonumber(ARGV[7]),
+}
+budgets_given = ARGV[11]
 
-local running, meters = ARGV[10], #ARGV > 10 and open_meters(11)
+local running, meters = ARGV[10], #ARGV > 11 and open_meters(12)
+local of_budgets = budgets_given == '' and '' or budgets().ids()
 
-if sub == '' and not meters then
+if sub == '' and not meters and of_budgets == '' then
   load_fields('p', 'h', 'x', 'tb', 'cl')
 else
   local names = { 'p', 'h', 'x', 'tb', 'cl' }
@@ -24,16 +34,25 @@ else
     names[6], names[7] = 'p:' .. sub, 'h:' .. sub
   end
   if meters then meters.add_fields(names) end
+  if of_budgets ~= '' then budgets().add_fields(names, of_budgets) end
   load_fields(unpack(names))
 end
 if not field('p') or field('cl') == '1' then return { 'NOACCT' } end
 local now = now_ms()
 expire_due(now, EXPIRED_AT_ONCE)
 
-local function free_funds()
-  local free = number('p') - number('h') + overdraft
-  if sub ~= '' then free = math.min(free, number('p:' .. sub) - number('h:' .. sub) + sub_overdraft) end
-  return text(math.min(math.max(free, -MOST), MOST))
+local function funds()
+  local free, spent = MOST, ''
+  if of_budgets ~= '' then
+    free, spent = budgets().left(now)
+  end
+  local posted, sub_posted = number('p'), sub ~= '' and number('p:' .. sub)
+  if payer.enforced then free = math.min(free, posted - number('h') + payer.overdraft) end
+  if payer.enforced and sub_posted then
+    free = math.min(free, sub_posted - number('h:' .. sub) + payer.sub_overdraft)
+  end
+  local balances = sub_posted and text(posted) .. ' ' .. text(sub_posted) or text(posted)
+  return text(math.max(free, -MOST)) .. ' ' .. balances .. spent
 end
 
 if tombstone(id, now, true) then return done({ 'OVER' }) end
@@ -46,19 +65,19 @@ local stored = string.format(
   ARGV[4],
   lease_end,
   now,
-  with_running(sub, running),
+  with_counters(sub, running, of_budgets),
   ARGV[9]
 )
 if redis.call('HSETNX', RSV, id, stored) == 0 then
   local known = parse_live(redis.call('HGET', RSV, id))
   if not known then return done({ 'OVER' }) end
   if known.sub ~= sub or (known.requested ~= '' and known.requested ~= ARGV[3]) then return done({ 'CONFLICT' }) end
-  return done({ 'DUP', known.at, free_funds(), meters and meters.room(now) or '' })
+  return done({ 'DUP', known.at, funds(), meters and meters.room(now) or '' })
 end
-local short = ARGV[5] == '1' and shortfall(sub, overdraft, sub_overdraft, amount)
+local short = shortfall(payer, amount, now)
 if short then
   redis.call('HDEL', RSV, id)
-  return done({ 'NOFUNDS', short[1], short[2] })
+  return done({ 'NOFUNDS', unpack(short) })
 end
 if meters then
   local full, wait = meters.full(now)
@@ -70,5 +89,6 @@ if meters then
   add_running(running, 1)
 end
 add_to_both('h', sub, held)
+if of_budgets ~= '' then budgets().hold(of_budgets, held, now, true) end
 lease_until(lease_end)
-return done({ 'OK', text(now), free_funds(), meters and meters.room(now) or '' })
+return done({ 'OK', text(now), funds(), meters and meters.room(now) or '' })

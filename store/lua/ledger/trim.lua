@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Removes the oldest entries, keeps the mark of the journal, and forgets meters that are empty.
+-- Removes the oldest entries, keeps the mark of the journal, and forgets meters that are empty and budgets that are not used.
 --
 --   KEYS     1 bal: see ledger/account; 2 led
 --   ARGV     1 last entry that has left the store, or '' without a journal, 2 age in ms below which none is removed
@@ -30,6 +30,10 @@ end
 local now = now_ms()
 forget('l:*', function(stored)
   return tonumber(string.match(stored, '(%d+)$')) <= now
+end)
+forget('b:*', function(stored)
+  local held, after = string.match(stored, '|(%d+)|%d+|(%d+)$')
+  return held == '0' and tonumber(after) <= now
 end)
 forget('r:*', function(stored)
   return stored == '0'

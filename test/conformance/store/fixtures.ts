@@ -94,7 +94,7 @@ export async function fund(ledger: Ledger, account: string, amount: number): Pro
 
 /** Posted and held, of an account or of its sub-account. */
 export async function sumsOf(ledger: Ledger, account = ACCOUNT, sub?: string) {
-  const balance = await ledger.balance(account, sub === undefined ? [] : [sub])
+  const balance = await ledger.balance(account, { subs: sub === undefined ? [] : [sub] })
   const sums = sub === undefined ? balance : balance?.subs[sub]
   return sums && [sums.posted, sums.held]
 }

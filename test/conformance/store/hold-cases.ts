@@ -1,7 +1,7 @@
 /** The ends of a hold: renewed, settled, void, expired, settled late, lost, held again, forgotten. */
 import { beforeEach, describe, expect, test } from 'vitest'
+import { EXPIRED_KEEP_MS } from '../../../store/ledger/expiry.ts'
 import { KEEP_MS } from '../../../store/ledger/tombstones.ts'
-import { EXPIRED_KEEP_MS } from '../../../store/ledger/transition.ts'
 import {
   ACCOUNT,
   CHECKPOINT,

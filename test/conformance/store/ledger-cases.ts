@@ -35,6 +35,7 @@ export function ledgerCases(current: Current): void {
       held: 0,
       credited: 0,
       subs: {},
+      budgets: {},
       epoch: EPOCH,
       entries: 0,
       lastEntry: undefined,
@@ -146,7 +147,7 @@ export function ledgerCases(current: Current): void {
       [40, 25],
     ])
     expect(await settle(ledger(), 'r1', 20, at, { sub: SUB })).toBe('OK')
-    expect(await ledger().balance(ACCOUNT, [SUB, 'unknown'])).toMatchObject({
+    expect(await ledger().balance(ACCOUNT, { subs: [SUB, 'unknown'] })).toMatchObject({
       posted: 80,
       held: 0,
       credited: 100,
@@ -172,12 +173,23 @@ export function ledgerCases(current: Current): void {
     expect(await ledger().reserve(reservation('r1', 60))).toEqual({
       reply: 'DUP',
       reservedAt: at,
-      free: 40,
+      ...{ free: 40, posted: 100, spent: [] },
       room: [],
     })
     expect(await ledger().reserve(reservation('r1', 59))).toEqual({ reply: 'CONFLICT' })
     expect(await ledger().reserve(reservation('r1', 60, { sub: SUB }))).toEqual({ reply: 'CONFLICT' })
     expect(await sums()).toEqual([100, 60])
+  })
+
+  test('a reservation reports the balances', async () => {
+    await fund(ledger(), ACCOUNT, 100)
+    await topup(ledger(), 'default/allow', 50, { sub: SUB })
+    const at = await hold(ledger(), reservation('r1', 30, { sub: SUB }))
+    await settle(ledger(), 'r1', 20, at, { sub: SUB })
+    expect(await ledger().reserve(reservation('r2', 1))).toMatchObject({ posted: 80 })
+    expect(await ledger().reserve(reservation('r3', 1, { sub: SUB }))).toMatchObject({
+      ...{ posted: 80, subPosted: 30 },
+    })
   })
 
   test('an enlarged hold is still DUP to its first reservation', async () => {
@@ -187,7 +199,7 @@ export function ledgerCases(current: Current): void {
     expect(await ledger().reserve(reservation('r1', 60))).toEqual({
       reply: 'DUP',
       reservedAt: at,
-      free: 30,
+      ...{ free: 30, posted: 100, spent: [] },
       room: [],
     })
   })
@@ -203,7 +215,8 @@ export function ledgerCases(current: Current): void {
     expect(await free('r2', 30, { overdraft: 5 })).toBe(45)
     expect(await free('r3', 10, { sub: SUB })).toBe(30)
     expect(await free('r4', 10, { sub: SUB, overdraft: 100, subOverdraft: 7 })).toBe(37)
-    expect(await free('r5', 90, { enforced: false })).toBe(-70)
+    expect(await free('r5', 90, { enforced: false })).toBe(MOST)
+    expect(await free('r6', 0, { overdraft: 200 })).toBe(130)
   })
 
   test('NOFUNDS distinguishes an empty balance from one tied up in holds', async () => {
@@ -347,7 +360,7 @@ export function ledgerCases(current: Current): void {
         { credited: 0, spent: 7 },
       ]
       expect(await ledger().adjust({ ...correction, changes })).toBe('OK')
-      expect(await ledger().balance(ACCOUNT, [SUB])).toMatchObject({
+      expect(await ledger().balance(ACCOUNT, { subs: [SUB] })).toMatchObject({
         posted: 93,
         credited: 100,
         subs: { [SUB]: { posted: 17, credited: 20 } },
@@ -361,7 +374,7 @@ export function ledgerCases(current: Current): void {
       const command = { ...correction, changes }
       expect([await ledger().adjust(command), await ledger().adjust(command)]).toEqual(['OK', 'DUP'])
       const expected = subs.map((sub, n) => [sub, { posted: n + 1, held: 0, credited: n + 3 }])
-      expect(await ledger().balance(ACCOUNT, subs)).toMatchObject({
+      expect(await ledger().balance(ACCOUNT, { subs })).toMatchObject({
         posted: 100,
         entries: 5_001,
         subs: Object.fromEntries(expected),

@@ -5,8 +5,10 @@
 import type {
   Adjust,
   AdjustReply,
+  Budget,
   Ledger,
   LedgerEntry,
+  Meter,
   Open,
   OpenReply,
   Reaped,
@@ -72,7 +74,9 @@ export function namesOf(call: Call, reply: Reply): string[] {
   if (call.type === 'renew') return (reply as RenewReply[]).map((one) => `renew ${one}`)
   if (call.type === 'reap') return [`reap ${(reply as Reaped[]).length === 0 ? 'nothing' : 'some'}`]
   if (call.type === 'trim') return ['trim']
-  return [`${call.type} ${typeof reply === 'string' ? reply : (reply as { reply: string }).reply}`]
+  if (typeof reply === 'string') return [`${call.type} ${reply}`]
+  const { reply: word, of } = reply as { reply: string; of?: string }
+  return [`${call.type} ${word}${of === undefined ? '' : ` of ${of}`}`]
 }
 
 interface ModelHold {
@@ -85,6 +89,9 @@ interface ModelHold {
   seen: number
   /** Charged by an expiry. */
   paid: number | undefined
+  /** Ids of the meters of live holds, and of the budgets, that count it. */
+  running: string[]
+  budgets: string[]
   actual: number | undefined
   reservedAt: number
   leaseEnd: number
@@ -103,6 +110,23 @@ const textOf = (id: EntryId | undefined) => id?.join('-')
 const laterOf = (known: EntryId | undefined, id: EntryId) =>
   known !== undefined && compareIds(known, id) > 0 ? known : id
 
+/** Meters over time: how full each is. */
+class ModelMeters {
+  readonly #levels = new Map<string, { level: number; at: number }>()
+
+  level({ id, most, windowMs }: Omit<Meter, 'takes'>, now: number): number {
+    const { level, at } = this.#levels.get(id) ?? { level: 0, at: now }
+    return Math.max(0, level - ((now - at) * most) / windowMs)
+  }
+
+  raise(meter: Omit<Meter, 'takes'>, by: number, now: number): void {
+    this.#levels.set(meter.id, { level: Math.max(0, this.level(meter, now) + by), at: now })
+  }
+}
+
+/** All budgets renew at the same time, from the beginning of time on. */
+export const PERIOD_MS = 60_000
+
 const byEnd = (a: ModelHold, b: ModelHold) => a.leaseEnd - b.leaseEnd || (a.id < b.id ? -1 : 1)
 
 export class ModelAccount {
@@ -112,6 +136,11 @@ export class ModelAccount {
   /** All that were ever appended, also those that are removed by now. */
   readonly entries: Entry[] = []
   readonly holds: ModelHold[] = []
+  readonly #meters = new ModelMeters()
+  /** The period in which each budget was last held, released or charged; those that are forgotten are not there. */
+  readonly #usedIn = new Map<string, number>()
+  /** Every charge to a budget. */
+  readonly #charges: { budget: string; amount: number; period: number }[] = []
   epoch = 0
   #ids: EntryId[] = []
   #removed = 0
@@ -189,17 +218,29 @@ export class ModelAccount {
     const known = this.#known(id, now, MINUTE)
     if (known?.state === 'live') {
       if (known.sub !== sub || (known.requested ?? amount) !== amount) return { reply: 'CONFLICT' }
-      return { reply: 'DUP', reservedAt: known.reservedAt, free: this.#free(command), room: [] }
+      return { reply: 'DUP', reservedAt: known.reservedAt, ...this.#left(command, now) }
     }
     if (known) return { reply: 'OVER' }
-    const refusal = command.enforced ? this.#refusal(command, amount) : undefined
+    const { meters = [], budgets = [] } = command
+    const refusal = this.#refusal(command, amount, now) ?? this.#limited(meters, now)
     if (refusal) return refusal
+    for (const meter of meters) if (meter.windowMs > 0) this.#meters.raise(meter, meter.takes, now)
     if (!command.enforced) this.#spend(sub, amount)
     this.#hold(
-      { id, sub, requested: amount, amount, seen, paid: undefined, reservedAt: now },
+      {
+        id,
+        sub,
+        requested: amount,
+        amount,
+        seen,
+        paid: undefined,
+        reservedAt: now,
+        ...countersOf(meters, budgets),
+      },
       now + command.leaseMs,
+      now,
     )
-    return { reply: 'OK', reservedAt: now, free: this.#free(command), room: [] }
+    return { reply: 'OK', reservedAt: now, ...this.#left(command, now) }
   }
 
   renew(command: Renewal, now: number): RenewReply {
@@ -217,20 +258,22 @@ export class ModelAccount {
         seen: Math.max(seen, paid ?? 0),
         paid,
         reservedAt,
+        ...countersOf(command.meters, command.budgets),
       }
       if (hold) this.holds.splice(this.holds.indexOf(hold), 1)
       // Taken whatever the funds.
       this.#spend(of, amount)
-      this.#hold(terms, now + leaseMs)
+      this.#hold(terms, now + leaseMs, now)
       return 'AGAIN'
     }
     hold.seen = Math.max(hold.seen, seen)
     hold.leaseEnd = Math.max(hold.leaseEnd, now + leaseMs)
     const extra = Math.max(0, amount - hold.amount)
     if (extra === 0) return 'OK'
-    if (command.enforced && this.#refusal({ ...command, sub: hold.sub }, extra)) return 'NOFUNDS'
+    if (this.#refusal({ ...command, sub: hold.sub }, extra, now)) return 'NOFUNDS'
     if (!command.enforced) this.#spend(hold.sub, extra)
     hold.amount += extra
+    this.#use(hold.budgets, now)
     return 'OK'
   }
 
@@ -244,7 +287,7 @@ export class ModelAccount {
         const own = this.kept().filter(({ ref, at: [ms] }) => ref === id && ms >= reservedAt)
         if (own.length > 0) return sum(own.map((entry) => -entry.delta)) === actual ? 'DUP' : 'CONFLICT'
       }
-      this.#post('lost', { id, sub, amount: actual, covered: 0 }, now)
+      this.#post('lost', { id, sub, amount: actual, covered: 0, budgets: idsOf(command.budgets) }, now)
       this.holds.push({ ...LOST, id, sub, actual, reservedAt, endedAt: now })
       return 'LOST'
     }
@@ -252,8 +295,10 @@ export class ModelAccount {
     if (hold.state === 'gone') return hold.actual === actual ? 'DUP' : 'CONFLICT'
     const kind = hold.paid === undefined ? 'settle' : 'late'
     const covered = hold.state === 'live' ? hold.amount : 0
+    const budgets = hold.state === 'live' ? hold.budgets : idsOf(command.budgets)
+    for (const { by, ...meter } of command.corrections ?? []) this.#meters.raise(meter, by, now)
     Object.assign(hold, { state: 'gone', actual, endedAt: now })
-    this.#post(kind, { id, sub, amount: actual - (hold.paid ?? 0), covered }, now)
+    this.#post(kind, { id, sub, amount: actual - (hold.paid ?? 0), covered, budgets }, now)
     return kind === 'late' ? 'LATE' : 'OK'
   }
 
@@ -274,6 +319,12 @@ export class ModelAccount {
     const removed = this.#ids.filter((id) => compareIds(id, before) < 0).length
     if (removed > this.#removed) this.#trimmedTo = laterOf(this.#trimmedTo, before)
     this.#removed = Math.max(this.#removed, removed)
+    for (const [budget, period] of this.#usedIn)
+      if (this.heldIn(budget) === 0 && periodOf(now) >= period + 2) this.#usedIn.delete(budget)
+  }
+
+  #use(budgets: readonly string[], now: number): void {
+    for (const budget of budgets) this.#usedIn.set(budget, periodOf(now))
   }
 
   /** The entries that are not removed. */
@@ -301,8 +352,13 @@ export class ModelAccount {
     this.entries.push(entry)
   }
 
-  #hold(terms: Omit<ModelHold, 'state' | 'actual' | 'leaseEnd' | 'endedAt'>, leaseEnd: number): void {
+  #hold(
+    terms: Omit<ModelHold, 'state' | 'actual' | 'leaseEnd' | 'endedAt'>,
+    leaseEnd: number,
+    now: number,
+  ): void {
     this.holds.push({ ...terms, state: 'live', actual: undefined, leaseEnd, endedAt: 0 })
+    this.#use(terms.budgets, now)
   }
 
   /** The hold of this id that is remembered; `lookBack`: how far into the quarter of an hour before this one. */
@@ -321,8 +377,8 @@ export class ModelAccount {
       .filter(({ leaseEnd }) => leaseEnd <= now)
       .slice(0, max)
     return due.map((hold) => {
-      const { id, sub, seen, amount, paid = 0 } = hold
-      this.#post('expire', { id, sub, amount: seen - paid, covered: amount }, now)
+      const { id, sub, seen, amount, budgets, paid = 0 } = hold
+      this.#post('expire', { id, sub, amount: seen - paid, covered: amount, budgets }, now)
       Object.assign(hold, { state: 'expired', paid: seen, endedAt: now })
       return { account: this.id, id, charged: seen - paid }
     })
@@ -330,12 +386,24 @@ export class ModelAccount {
 
   #post(
     kind: Entry['kind'],
-    { id, sub, amount, covered }: { id: string; sub: string | undefined; amount: number; covered: number },
+    {
+      id,
+      sub,
+      amount,
+      covered,
+      budgets,
+    }: { id: string; sub: string | undefined; amount: number; covered: number; budgets: string[] },
     now: number,
   ): void {
     // A refund to a balance that is already at its maximum.
     const room = Number.MAX_SAFE_INTEGER - Math.max(this.posted(), sub === undefined ? 0 : this.posted(sub))
-    this.#append({ kind, ref: id, sub: sub ?? '', delta: Math.min(0 - amount, room) }, now)
+    const delta = Math.min(0 - amount, room)
+    this.#append({ kind, ref: id, sub: sub ?? '', delta }, now)
+    const period = periodOf(now)
+    // An expiry does not say when a budget renews, so that nothing is charged to one that is forgotten.
+    const known = kind === 'expire' ? budgets.filter((budget) => this.#usedIn.has(budget)) : budgets
+    for (const budget of known) this.#charges.push({ budget, amount: 0 - delta, period })
+    this.#use(known, now)
     this.#spend(sub, Math.max(0, amount - covered))
   }
 
@@ -355,34 +423,100 @@ export class ModelAccount {
     )
   }
 
-  #free({ sub, overdraft, subOverdraft = 0 }: Reserve): number {
-    const own = this.posted() - this.held() + overdraft
-    return sub === undefined ? own : Math.min(own, this.posted(sub) - this.held(sub) + subOverdraft)
+  /** Spent in the period of `now`. What is taken back from a period lowers it to nothing, not below. */
+  spent(budget: string, now: number): number {
+    return this.#charges
+      .filter((charge) => charge.budget === budget && charge.period === periodOf(now))
+      .reduce((sum, charge) => Math.max(0, sum + charge.amount), 0)
+  }
+
+  heldIn(budget: string): number {
+    return sum(this.live().map((hold) => (hold.budgets.includes(budget) ? hold.amount : 0)))
+  }
+
+  #room(meters: readonly Meter[], now: number): number[] {
+    return meters.map((meter) => {
+      const level =
+        meter.windowMs > 0
+          ? this.#meters.level(meter, now)
+          : this.live().filter(({ running }) => running.includes(meter.id)).length
+      return Math.max(0, Math.floor(meter.most - level + 1e-6))
+    })
+  }
+
+  /** The whole part of the room is enough to compare: all meters take whole numbers. */
+  #limited(meters: readonly Meter[], now: number): ReserveReply | undefined {
+    const room = this.#room(meters, now)
+    const waits = meters.map(({ takes, most, windowMs, ...meter }, i) => {
+      const wanted = Math.min(takes, most)
+      if ((room[i] ?? 0) >= wanted) return -1
+      if (windowMs === 0) return 1_000
+      const over = this.#meters.level({ ...meter, most, windowMs }, now) + wanted - most
+      return Math.ceil((over * windowMs) / most)
+    })
+    const waitMs = Math.max(...waits, -1)
+    return waitMs < 0 ? undefined : { reply: 'LIMITED', meter: waits.indexOf(waitMs), waitMs, room }
+  }
+
+  #left({ sub, meters = [], budgets = [], ...command }: Reserve, now: number) {
+    const { enforced, overdraft, subOverdraft = 0 } = command
+    const own = enforced ? this.posted() - this.held() + overdraft : Number.MAX_SAFE_INTEGER
+    const ofSub =
+      enforced && sub !== undefined
+        ? this.posted(sub) - this.held(sub) + subOverdraft
+        : Number.MAX_SAFE_INTEGER
+    const spent = budgets.map(({ id }) => this.spent(id, now))
+    const free = budgets.map(({ id, most }, i) => most - (spent[i] ?? 0) - this.heldIn(id))
+    return {
+      free: Math.min(own, ofSub, ...free),
+      posted: this.posted(),
+      ...(sub !== undefined && { subPosted: this.posted(sub) }),
+      spent,
+      room: this.#room(meters, now),
+    }
   }
 
   #refusal(
-    limits: Pick<Reserve, 'sub' | 'overdraft' | 'subOverdraft'>,
+    command: Pick<Reserve, 'sub' | 'overdraft' | 'subOverdraft' | 'enforced' | 'budgets'>,
     amount: number,
+    now: number,
   ): ReserveReply | undefined {
-    const { sub, overdraft, subOverdraft = 0 } = limits
-    const posted = this.posted() + overdraft
-    const subPosted = sub === undefined ? Number.POSITIVE_INFINITY : this.posted(sub) + subOverdraft
+    const { sub, overdraft, subOverdraft = 0, enforced, budgets = [] } = command
+    const posted = enforced ? this.posted() + overdraft : Number.POSITIVE_INFINITY
+    const subPosted =
+      enforced && sub !== undefined ? this.posted(sub) + subOverdraft : Number.POSITIVE_INFINITY
     if (posted <= 0) return { reply: 'NOFUNDS', of: 'account', reason: 'empty' }
     if (subPosted <= 0) return { reply: 'NOFUNDS', of: 'sub', reason: 'empty' }
+    const left = budgets.map(({ id, most }) => most - this.spent(id, now))
+    const used = left.findIndex((amount) => amount <= 0)
+    if (used >= 0) return { reply: 'NOFUNDS', of: 'budget', budget: used, reason: 'empty' }
     if (posted - this.held() < amount) return { reply: 'NOFUNDS', of: 'account', reason: 'hold' }
     if (subPosted - this.held(sub) < amount) return { reply: 'NOFUNDS', of: 'sub', reason: 'hold' }
+    const short = left.findIndex((free, i) => free - this.heldIn(budgets[i]?.id ?? '') < amount)
+    if (short >= 0) return { reply: 'NOFUNDS', of: 'budget', budget: short, reason: 'hold' }
     return undefined
   }
 }
 
+const periodOf = (now: number) => Math.floor(now / PERIOD_MS)
+
+const idsOf = (budgets: Settle['budgets'] = []) => budgets.map(({ id }) => id)
+
+const countersOf = (meters: readonly Meter[] = [], budgets: readonly Budget[] = []) => ({
+  running: meters.filter(({ windowMs }) => windowMs === 0).map(({ id }) => id),
+  budgets: idsOf(budgets),
+})
+
 const LOST = {
-  state: 'gone',
+  state: 'gone' as const,
   requested: undefined,
   amount: 0,
   seen: 0,
   paid: undefined,
   leaseEnd: 0,
-} as const
+  running: [],
+  budgets: [],
+} satisfies Partial<ModelHold>
 
 /** Several accounts; a call goes to one of them. */
 export class LedgerModel {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Ledger, Sums } from '../../../store/ledger/contract.ts'
+import { spentIn } from '../../../store/ledger/budgets.ts'
+import type { BudgetSums, Ledger, Sums } from '../../../store/ledger/contract.ts'
 import { LEASE_MS, reservation, settlement } from './fixtures.ts'
 import {
   type Call,
@@ -12,7 +13,16 @@ import {
   perform,
   type Reply,
 } from './ledger-model.ts'
-import { ACCOUNTS, type Granted, OVERDRAFT, type Round, rounds, SUB_OVERDRAFT, SUBS } from './ledger-steps.ts'
+import {
+  ACCOUNTS,
+  BUDGETS,
+  type Granted,
+  OVERDRAFT,
+  type Round,
+  rounds,
+  SUB_OVERDRAFT,
+  SUBS,
+} from './ledger-steps.ts'
 import type { CreateStore } from './suite.ts'
 
 /** How often each reply was given, such as `settle LATE`. */
@@ -40,7 +50,10 @@ const REPLIES = [
   'reserve DUP',
   'reserve OVER',
   'reserve CONFLICT',
-  'reserve NOFUNDS',
+  'reserve NOFUNDS of account',
+  'reserve NOFUNDS of sub',
+  'reserve NOFUNDS of budget',
+  'reserve LIMITED',
   'reserve NOACCT',
   'renew OK',
   'renew NOFUNDS',
@@ -101,12 +114,12 @@ async function run(
       const names = namesOf(call, replies[i] as Reply)
       for (const name of names) tally.set(name, (tally.get(name) ?? 0) + 1)
       if (call.type === 'reserve' && names[0] === 'reserve OK') {
-        const { account, sub, id } = call.command
-        granted.push({ account, sub, id, reservedAt: now })
+        const { account, sub, id, meters = [], budgets = [] } = call.command
+        granted.push({ account, sub, id, reservedAt: now, meters, budgets })
       }
     })
     calls.push(...batch)
-    for (const account of model.accounts.values()) await checkAccount(ledger, account)
+    for (const account of model.accounts.values()) await checkAccount(ledger, account, now)
   }
   const entryIds = (account: string) => model.accounts.get(account)?.entryIds() ?? []
   const wait = async (ms: number) => {
@@ -132,7 +145,7 @@ async function run(
   await wait(LEASE_MS)
   await make(ACCOUNTS.map((account): Call => ({ type: 'reap', account, max: 1_000 })))
   for (const account of ACCOUNTS) {
-    const balance = await ledger.balance(account, SUBS)
+    const balance = await ledger.balance(account, { subs: SUBS })
     const held = [balance?.held, ...Object.values(balance?.subs ?? {}).map((sub) => sub.held)]
     assert(
       held.every((amount) => amount === 0),
@@ -154,8 +167,8 @@ async function performAll(ledger: Ledger, batch: readonly Call[]): Promise<Reply
   return Promise.all(replies)
 }
 
-async function checkAccount(ledger: Ledger, account: ModelAccount): Promise<void> {
-  const balance = await ledger.balance(account.id, SUBS)
+async function checkAccount(ledger: Ledger, account: ModelAccount, now: number): Promise<void> {
+  const balance = await ledger.balance(account.id, { subs: SUBS, budgets: Object.keys(BUDGETS) })
   assert(balance !== undefined)
   const entries = await ledger.entries(account.id, undefined, 10_000)
   assert.deepEqual(
@@ -179,6 +192,11 @@ async function checkAccount(ledger: Ledger, account: ModelAccount): Promise<void
   assert.equal(balance.epoch, account.epoch)
   checkSums(balance, account, undefined)
   for (const sub of SUBS) checkSums(balance.subs[sub] ?? { posted: 0, held: 0, credited: 0 }, account, sub)
+  for (const budget of Object.keys(BUDGETS)) {
+    const sums: BudgetSums | undefined = balance.budgets[budget]
+    assert.equal(spentIn(sums, now), account.spent(budget, now))
+    assert.equal(sums?.held ?? 0, account.heldIn(budget))
+  }
   checkClosings(account)
 }
 

@@ -3,10 +3,11 @@
  * refer to earlier ones: the same call again, the same with another amount, the end of a hold.
  */
 import fc from 'fast-check'
+import type { Budget, Meter } from '../../../store/ledger/contract.ts'
+import { EXPIRED_KEEP_MS } from '../../../store/ledger/expiry.ts'
 import { KEEP_MS } from '../../../store/ledger/tombstones.ts'
-import { EXPIRED_KEEP_MS } from '../../../store/ledger/transition.ts'
 import { CHECKPOINT, LEASE_MS, NOTE } from './fixtures.ts'
-import type { Call } from './ledger-model.ts'
+import { type Call, PERIOD_MS } from './ledger-model.ts'
 
 export const ACCOUNTS = ['first', 'second'] as const
 export const SUBS = ['s1', 's2'] as const
@@ -24,6 +25,8 @@ export interface Granted {
   sub: string | undefined
   id: string
   reservedAt: number
+  meters: readonly Meter[]
+  budgets: readonly Budget[]
 }
 
 /** What steps can refer to. */
@@ -98,11 +101,56 @@ const open: fc.Arbitrary<Step> = fc
   })
   .map((command) => () => [{ type: 'open', command }])
 
-const reservation = fc
-  .record({ account, sub, id, amount, seen: fc.nat(5), enforced, leaseMs: fc.constantFrom(10_000, LEASE_MS) })
-  .map((given) => ({ ...given, ...overdrafts(given.account), note: CHECKPOINT }))
+/** Limits that requests share: by requests, by tokens, by live holds. */
+const meters = fc.record(
+  {
+    requests: fc.constant({ id: 'k/rm', most: 2, windowMs: 60_000, takes: 1 }),
+    tokens: fc.nat(120).map((takes) => ({ id: 'k/tm', most: 80, windowMs: 45_000, takes })),
+    live: fc.constant({ id: 'k/c', most: 1, windowMs: 0, takes: 1 }),
+  },
+  { requiredKeys: [] },
+)
+const limits = fc.oneof(
+  { weight: 1, arbitrary: fc.constant([]) },
+  { weight: 1, arbitrary: meters.map((some): Meter[] => Object.values(some)) },
+)
+/** Amounts that are spent now and then. */
+export const BUDGETS: Record<string, number> = { 'k/month': 45, 'a/day/0f': 90 }
+const budgetIds = fc.oneof(
+  { weight: 1, arbitrary: fc.constant([]) },
+  { weight: 1, arbitrary: fc.subarray(Object.keys(BUDGETS)) },
+)
 
-const reserve: fc.Arbitrary<Step> = reservation.map((command) => () => [{ type: 'reserve', command }])
+/** As a proxy names them whose clock is wrong by less than a period. */
+function budgetsAt(ids: readonly string[], now: number): Budget[] {
+  const period = Math.floor(now / PERIOD_MS)
+  const begins = [period * PERIOD_MS, (period + 1) * PERIOD_MS, (period + 2) * PERIOD_MS] as const
+  return ids.map((id) => ({ id, most: BUDGETS[id] ?? 0, periods: begins }))
+}
+
+const reservation = fc
+  .record({
+    account,
+    sub,
+    id,
+    amount,
+    seen: fc.nat(5),
+    enforced,
+    leaseMs: fc.constantFrom(10_000, LEASE_MS),
+    meters: limits,
+    budgetIds,
+    clockOffMs: fc.constantFrom(0, 0, 20_000, -20_000),
+  })
+  .map(({ budgetIds, clockOffMs, ...given }) => (now: number) => ({
+    ...given,
+    ...overdrafts(given.account),
+    budgets: budgetsAt(budgetIds, now + clockOffMs),
+    note: CHECKPOINT,
+  }))
+
+const reserve: fc.Arbitrary<Step> = reservation.map((at) => ({ now }) => [
+  { type: 'reserve', command: at(now) },
+])
 
 const reap: fc.Arbitrary<Step> = fc
   .record({ account: fc.constantFrom(...ACCOUNTS), max: fc.constantFrom(0, 1, 2, 3, 100) })
@@ -121,7 +169,12 @@ const renew: fc.Arbitrary<Step> = fc
   .map((several) => (past) => {
     const renewals = several.flatMap(([back, given]) => {
       const of = past.granted.at(-1 - back)
-      return of === undefined ? [] : [{ ...of, ...given, ...overdrafts(of.account), note: CHECKPOINT }]
+      if (of === undefined) return []
+      const budgets = budgetsAt(
+        of.budgets.map((budget) => budget.id),
+        past.now,
+      )
+      return [{ ...of, ...given, ...overdrafts(of.account), budgets, note: CHECKPOINT }]
     })
     return [...Map.groupBy(renewals, (renewal) => renewal.account)].map(([account, own]) => ({
       type: 'renew',
@@ -133,17 +186,25 @@ const renew: fc.Arbitrary<Step> = fc
 /** What a stream does at once; also a renewal of no hold or of another caller's. */
 const reserveAndRenew: fc.Arbitrary<Step> = fc
   .tuple(reservation, extension)
-  .map(([command, given]) => ({ now }) => {
+  .map(([at, given]) => ({ now }) => {
+    const command = at(now)
     const { account, ...terms } = { ...command, ...given }
     const renewal: Call = { type: 'renew', account, renewals: [{ ...terms, reservedAt: now }] }
     return [{ type: 'reserve', command }, renewal]
   })
 
 const settle: fc.Arbitrary<Step> = fc
-  .record({ back, actual: fc.oneof(fc.constant(0), amount, fc.constant(80)) })
-  .map(({ back, actual }) => (past) => {
-    const of = past.granted.at(-1 - back)
-    return of === undefined ? [] : [{ type: 'settle', command: { ...of, actual, note: NOTE } }]
+  .record({ back, actual: fc.oneof(fc.constant(0), amount, fc.constant(80)), used: fc.nat(150) })
+  .map(({ back, actual, used }) => (past) => {
+    const { meters = [], ...of } = past.granted.at(-1 - back) ?? {}
+    if (!('id' in of)) return []
+    const tokens = meters.filter(({ id }) => id === 'k/tm')
+    const corrections = tokens.map(({ takes, ...meter }) => ({ ...meter, by: used - takes }))
+    const budgets = budgetsAt(
+      of.budgets.map((budget) => budget.id),
+      past.now,
+    )
+    return [{ type: 'settle', command: { ...of, actual, corrections, budgets, note: NOTE } }]
   })
 
 /** A settle of no hold or of another caller's. */
@@ -154,10 +215,12 @@ const settleBlindly: fc.Arbitrary<Step> = fc
     id,
     actual: amount,
     age: fc.constantFrom(0, 5_000, KEEP_MS, KEEP_MS + 1, 2 * KEEP_MS),
+    budgetIds,
   })
-  .map(({ age, ...given }) => (past) => [
-    { type: 'settle', command: { ...given, reservedAt: past.now - age, note: NOTE } },
-  ])
+  .map(({ age, budgetIds, ...given }) => ({ now }) => {
+    const budgets = budgetsAt(budgetIds, now)
+    return [{ type: 'settle', command: { ...given, reservedAt: now - age, budgets, note: NOTE } }]
+  })
 
 /** Without a journal, up to an entry that has left the store, or up to one of another account's. */
 const trim: fc.Arbitrary<Step> = fc

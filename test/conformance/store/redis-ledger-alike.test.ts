@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Balance, Ledger } from '../../../store/ledger/contract.ts'
+import { EXPIRED_KEEP_MS } from '../../../store/ledger/expiry.ts'
 import { KEEP_MS } from '../../../store/ledger/tombstones.ts'
-import { EXPIRED_KEEP_MS } from '../../../store/ledger/transition.ts'
 import { remoteRuns } from '../../harness/property-runs.ts'
 import { createEmbedded } from './embedded.ts'
 import { ACCOUNT, hold, LEASE_MS, NOTE, reservation } from './fixtures.ts'
@@ -29,6 +29,7 @@ interface Step {
 
 const account = fc.constantFrom('first', 'first', 'first', 'second', 'unknown')
 const SUBS = ['s-1', '2']
+const BUDGETS = ['k/day', 'k/month', 'other']
 const sub = fc.constantFrom(undefined, undefined, ...SUBS)
 const id = fc.constantFrom('r1', 'r2', 'r3', 'r4', 'r5')
 const amount = fc.oneof(
@@ -57,6 +58,18 @@ const limits = {
   subOverdraft: fc.option(amount, { nil: undefined }),
   leaseMs,
 }
+/** Of any length, an end before its beginning included: a caller may be wrong. */
+const time = fc.nat(3 * KEEP_MS)
+const budgets = fc.uniqueArray(
+  fc.record({ id: fc.constantFrom('k/day', 'k/month'), most: amount, periods: fc.tuple(time, time, time) }),
+  { maxLength: 2, selector: ({ id }) => id },
+)
+type Budgets = typeof budgets extends fc.Arbitrary<infer T> ? T : never
+const budgetsFrom = (start: number, several: Budgets) =>
+  several.map(({ periods: [a, b, c], ...rest }) => ({
+    ...rest,
+    periods: [start + a, start + b, start + c] as const,
+  }))
 const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('', 'a|b', '-', '0'))
 const note = fc.record({
   reason: fc.constantFrom(...(['usage', 'estimate', 'input_only', 'checkpoint', 'unserved'] as const)),
@@ -93,21 +106,42 @@ const adjust = fc
       { weight: 1, arbitrary: fc.nat(9) },
     ),
     restoredTo: fc.option(fc.nat(3 * KEEP_MS), { nil: undefined }),
+    budgets: fc.array(
+      fc.record({ id: fc.constantFrom('k/day', 'other'), spent: signed, until: time, after: time }),
+      {
+        maxLength: 2,
+      },
+    ),
   })
-  .map(({ restoredTo, ...rest }) => (start: number) => ({
+  .map(({ restoredTo, budgets, ...rest }) => (start: number) => ({
     type: 'adjust' as const,
-    command: { ...rest, restoredTo: restoredTo === undefined ? undefined : `${start + restoredTo}-0` },
+    command: {
+      ...rest,
+      budgets: budgets.map(({ until, after, ...by }) => ({
+        ...by,
+        until: start + until,
+        after: start + after,
+      })),
+      restoredTo: restoredTo === undefined ? undefined : `${start + restoredTo}-0`,
+    },
   }))
 const reserve = fc
-  .record({ account, sub, id, amount, seen: amount, ...limits, note })
-  .map((command) => () => ({ type: 'reserve' as const, command }))
-const renewal = fc.record({ sub, id, seen: amount, amount, ...limits, note, since: fc.nat(KEEP_MS) })
+  .record({ account, sub, id, amount, seen: amount, ...limits, budgets, note })
+  .map(({ budgets, ...rest }) => (start: number) => ({
+    type: 'reserve' as const,
+    command: { ...rest, budgets: budgetsFrom(start, budgets) },
+  }))
+const renewal = fc.record({ sub, id, seen: amount, amount, ...limits, budgets, note, since: fc.nat(KEEP_MS) })
 const renew = fc
   .record({ account, several: fc.array(renewal, { minLength: 1, maxLength: 3 }) })
   .map(({ account, several }) => (start: number) => ({
     type: 'renew' as const,
     account,
-    renewals: several.map(({ since, ...rest }) => ({ ...rest, reservedAt: start + since })),
+    renewals: several.map(({ since, budgets, ...rest }) => ({
+      ...rest,
+      reservedAt: start + since,
+      budgets: budgetsFrom(start, budgets),
+    })),
   }))
 const settle = fc
   .record({
@@ -117,12 +151,14 @@ const settle = fc
     actual: amount,
     since: fc.integer({ min: -KEEP_MS, max: 3 * KEEP_MS }),
     postedAs: fc.option(fc.nat(3 * KEEP_MS), { nil: undefined }),
+    budgets,
     note,
   })
-  .map(({ since, postedAs, ...rest }) => (start: number) => ({
+  .map(({ since, postedAs, budgets, ...rest }) => (start: number) => ({
     type: 'settle' as const,
     command: {
       ...rest,
+      budgets: budgetsFrom(start, budgets),
       reservedAt: start + since,
       postedAs: postedAs === undefined ? undefined : `${start + postedAs}-0`,
     },
@@ -165,7 +201,9 @@ test('the same work gives the same replies, balances and entries in both', async
       'adjust OK',
       'adjust LIMIT',
       'reserve OK',
-      'reserve NOFUNDS',
+      'reserve NOFUNDS of account',
+      'reserve NOFUNDS of sub',
+      'reserve NOFUNDS of budget',
       'reserve OVER',
       'renew OK',
       'renew AGAIN',
@@ -195,7 +233,7 @@ async function done({ store: { ledger }, advance, dispose }: StoreUnderTest, wor
     }
     const accounts = await Promise.all(
       ['first', 'second', 'unknown'].map(async (name) => ({
-        balance: withoutIds(await ledger.balance(name, SUBS)),
+        balance: withoutIds(await ledger.balance(name, { subs: SUBS, budgets: BUDGETS }), start),
         entries: (await ledger.entries(name, undefined, 1_000)).map(({ id: _, postedAs, ...entry }) => ({
           ...entry,
           repeated: postedAs !== undefined,
@@ -214,10 +252,15 @@ async function firstTime(ledger: Ledger): Promise<number> {
 }
 
 /** Without the ids of entries, which contain the time. */
-function withoutIds(balance: Balance | undefined) {
+function withoutIds(balance: Balance | undefined, start: number) {
   if (balance === undefined) return undefined
   const { lastEntry, restoredTo } = balance
-  return { ...balance, lastEntry: lastEntry !== undefined, restoredTo: restoredTo !== undefined }
+  const budgets = Object.entries(balance.budgets).map(([id, { until, after, ...sums }]) => ({
+    ...{ id, ...sums },
+    until: until - start,
+    after: after - start,
+  }))
+  return { ...balance, budgets, lastEntry: lastEntry !== undefined, restoredTo: restoredTo !== undefined }
 }
 
 function sinceStart(reply: unknown, start: number): unknown {

@@ -1,6 +1,7 @@
 /** The tests that every store must pass, using only the Store interface. A new store runs them unchanged. */
 import { afterEach, beforeEach, describe } from 'vitest'
 import type { Store } from '../../../store/contract.ts'
+import { budgetCases } from './budget-cases.ts'
 import { configCases } from './config-cases.ts'
 import { conversationCases } from './conversation-cases.ts'
 import { holdCases } from './hold-cases.ts'
@@ -38,6 +39,7 @@ export function storeConformance(name: string, create: CreateStore): void {
     describe('ledger', () => ledgerCases(use))
     describe('holds', () => holdCases(use))
     describe('meters', () => meterCases(use))
+    describe('budgets', () => budgetCases(use))
     describe('affinity and state', () => stateCases(use))
     describe('conversations', () => conversationCases(use))
   })

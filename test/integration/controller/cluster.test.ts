@@ -91,11 +91,11 @@ describe('an applied resource', () => {
   it('is published beside broken ones, whose statuses say why they are not', async () => {
     world.proxy(store)
     await leads(world.start({ store, instance: 'one' }))
-    await world.apply('Account', 'budgeted', { budget: { amount: '5', period: 'Day' } })
+    await world.apply('Account', 'budgeted', { budget: { amount: '5', timeZone: 'Mars' } })
     await world.apply('ApiKey', 'astray', { secretRef: { name: 'nowhere' } })
     await applyAll()
     await world.becomes('ApiKey', 'alice', 'Ready', 'True Ready')
-    await world.becomes('Account', 'budgeted', 'Accepted', 'False NotSupported')
+    await world.becomes('Account', 'budgeted', 'Accepted', 'False Invalid')
     await world.becomes('ApiKey', 'astray', 'ResolvedRefs', 'False RefNotFound')
     await until(async () => (await world.events('astray')).includes('Warning RefNotFound'), 'an event')
   })

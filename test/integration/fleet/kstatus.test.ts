@@ -64,7 +64,7 @@ it.each<[KindName, string, object, object, string, Verdict]>([
   ],
   ['Channel', 'main', { secretRef: { name: 'nowhere' } }, { secretRef: null }, 'RefNotFound', 'InProgress'],
   ['ApiKey', 'alice', { expiresAt: '2020-01-01T00:00:00Z' }, { expiresAt: null }, 'Expired', 'Failed'],
-  ['Account', 'team', { budget: { amount: '1', period: 'Day' } }, { budget: null }, 'NotSupported', 'Failed'],
+  ['Account', 'team', { budget: { amount: '1', timeZone: 'Mars' } }, { budget: null }, 'Invalid', 'Failed'],
 ])(
   'never reports a broken %s as current: %j',
   async (kind, name, breaks, mends, reason, verdict) => {

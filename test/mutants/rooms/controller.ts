@@ -21,10 +21,12 @@ export const CONTROLLER: Mutant[] = [
   ...faults(
     'controller/compile/accounts.ts',
     COMPILED,
-    // A budget is accepted but not enforced.
-    ["['budget']", '[]'],
+    // A sub-account with a budget needs Credits as well.
+    ['spec.budget?.amount !== undefined && { byBudget: true }', 'false && { byBudget: true }'],
+    // A budget of an account does not bind its sub-accounts.
+    ['  ...(budgets && { budgets }),\n', ''],
     // Limits of an account do not bind its sub-accounts.
-    ['...(limits && { limits }) })', '})'],
+    ['  ...(limits && { limits }),\n', ''],
     // A sub-account pays by itself.
     ['...(payer !== undefined && { parent', '...(false && { parent'],
     // A sub-account of a disabled account still spends.
@@ -51,7 +53,10 @@ export const CONTROLLER: Mutant[] = [
     'controller/books/restore.ts',
     'controller/books/restore.test.ts',
     // A leader with an older checkpoint takes back what the one before has restored.
-    ['if (isFurther(balance, mark)) return []\n', ''],
+    ['if (isFurther(balance, mark)) return []\n  const isNoted', 'const isNoted'],
+    // Budgets come back empty, or count repeated settles twice.
+    ['budgets: missingInBudgets(view, mark)', 'budgets: []'],
+    ['note?.budgets?.includes(id) === true && !counted.has(ref)', 'note?.budgets?.includes(id) === true'],
     // It closes an account that lacks nothing.
     ['known === undefined || missingSpent(await look(ledger, restore), mark).length > 0', 'true'],
   ),
@@ -60,7 +65,12 @@ export const CONTROLLER: Mutant[] = [
     'controller/compile/keys.ts',
     COMPILED,
     // A key without an account has no limits.
-    [': limits.limits && ownAccountId(metadata.namespace, metadata.name)', ': undefined'],
+    [
+      'const isBound = ({ limits, budgets }: Bounds) => limits !== undefined ||',
+      'const isBound = ({ budgets }: Bounds) =>',
+    ],
+    // A key without an account has no budget.
+    ['limits !== undefined || budgets !== undefined', 'limits !== undefined'],
     // A disabled key works.
     ['disabled: spec.disabled ?? false', 'disabled: false'],
     // A key never expires.

@@ -18,7 +18,32 @@ export const PIPELINE: Mutant[] = [
     'proxy/ledger/holds.ts',
     'test/e2e/limits.test.ts',
     // Keys without an account have no limits.
-    ['if (!enforced && limits.length === 0 && mayTrust)', 'if (!enforced && mayTrust)'],
+    ['const isBound = enforced || limits.length > 0 ||', 'const isBound = enforced ||'],
+  ),
+  ...faults(
+    'proxy/ledger/holds.ts',
+    'test/e2e/budgets.test.ts',
+    // An unlimited account has no budget.
+    ['limits.length > 0 || budgets.length > 0', 'limits.length > 0'],
+    // A model that does not exist tells a key without money that it has some.
+    ['if (!account.enforced && budgets.length === 0) return', 'if (!account.enforced) return'],
+  ),
+  ...faults(
+    'proxy/ledger/budgets.ts',
+    'test/e2e/budgets.test.ts',
+    // A budget for some models bounds all of them.
+    ['.filter((record) => record.model === undefined || matchesGlob(record.model, model))', ''],
+    // A model without a price is served for nothing to who has a budget.
+    [
+      'return [key.budgets, account.budgets, account.parent?.budgets].some((budgets) => budgets?.some(matches))',
+      'return false',
+    ],
+  ),
+  ...faults(
+    'proxy/ledger/holds.ts',
+    'test/integration/proxy/budgets.test.ts',
+    // While Redis is away, each proxy serves a key with a budget.
+    ['const mayCountLocally = ofKey && budgets.length === 0', 'const mayCountLocally = ofKey'],
   ),
   ...faults(
     'proxy/ledger/limit-queues.ts',
@@ -71,11 +96,11 @@ export const PIPELINE: Mutant[] = [
     // A balance error precedes the model check.
     [
       'allowModel(ctx.caller, read.request)',
-      'await refuseWithoutFunds(billing, ctx); allowModel(ctx.caller, read.request)',
+      'await refuseWithoutFunds(billing, ctx, read.request.head.model); allowModel(ctx.caller, read.request)',
     ],
     // A missing route is reported before missing funds.
     [
-      "await refuseWithoutFunds(billing, ctx)\n  throw new GatewayError('upstream_error'",
+      "await refuseWithoutFunds(billing, ctx, request.head.model)\n  throw new GatewayError('upstream_error'",
       "throw new GatewayError('upstream_error'",
     ],
   ),
@@ -84,9 +109,9 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/serve.ts',
     'test/e2e/empty-accounts.test.ts',
     // An account without money counts tokens at an upstream.
-    ['if (call.endpoint.unbilled || call.generate === false) await', 'if (call.generate === false) await'],
+    ['if (call.endpoint.unbilled || call.generate === false)', 'if (call.generate === false)'],
     // An account without money prepares turns on a WebSocket.
-    ['if (call.endpoint.unbilled || call.generate === false) await', 'if (call.endpoint.unbilled) await'],
+    ['if (call.endpoint.unbilled || call.generate === false)', 'if (call.endpoint.unbilled)'],
   ),
 
   ...faults(

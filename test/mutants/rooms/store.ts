@@ -17,41 +17,95 @@ export const STORE: Mutant[] = [
   ),
 
   ...faults(
-    'store/ledger/transition.ts',
+    'store/ledger/shortfall.ts',
     CONFORMANCE,
     // An account without money starts free requests.
     ['posted + allowed <= 0', 'posted + allowed < 0'],
     // Parallel requests spend the same money.
     ['hold: posted - held + allowed < amount', 'hold: posted + allowed < amount'],
+    // A budget bounds no request.
+    [
+      'const spent = findSpent(state, budgets, amount, nowMs)',
+      'const spent = findSpent(state, [], amount, nowMs)',
+    ],
+  ),
+  ...faults(
+    'store/ledger/settle.ts',
+    CONFORMANCE,
     // A settle that is sent twice is charged twice.
     [
       '    entomb(state, { id, sub, actual, entry, reservedAt })\n    return { reply: kind',
       '    return { reply: kind',
     ],
+    // The same, while the tombstone is gone and the hold still counts as young.
+    ['reservedAt > KEEP_MS - setBackMs', 'reservedAt > KEEP_MS'],
+    // The late settle charges again what the expiry charged.
+    ['amount: actual - expired.charged', 'amount: actual'],
+    ['amount: actual - (live.paid ?? 0)', 'amount: actual'],
+    // A request whose hold was lost is never paid.
+    ["kind: 'lost', amount: actual }", "kind: 'lost', amount: 0 }"],
+    // A balance that was restored counts a repeated settle twice.
+    ['compareEntries(postedAs, restoredTo) <= 0', 'compareEntries(postedAs, restoredTo) < 0'],
+  ),
+  ...faults(
+    'store/ledger/postings.ts',
+    CONFORMANCE,
     // A settle that is repeated is charged twice if the clock was set back.
     [
       'state.setBackMs = Math.max(state.setBackMs, Math.min(closed.reservedAt - entryMs, MOST_SET_BACK_MS))',
       '',
     ],
-    // The same, while the tombstone is gone and the hold still counts as young.
-    ['reservedAt > KEEP_MS - setBackMs', 'reservedAt > KEEP_MS'],
+    // A place among requests at a time is never free again.
+    ['  addRunning(state, live.running, -1)\n', ''],
+    // What a request held stays held in its budget for ever.
+    ['  holdIn(state, live.budgets, 0 - live.amount, nowMs)\n', ''],
+    // A budget is never spent.
+    ['  chargeTo(state, budgets.ids, 0 - delta, nowMs, budgets.named)\n', ''],
+    // Streams outgrow a budget together.
+    ['  if (added > 0) holdIn(state, live.budgets, added, nowMs)\n', ''],
+  ),
+  ...faults(
+    'store/ledger/expiry.ts',
+    CONFORMANCE,
+    // A hold that expires twice is charged twice.
+    ["kind: 'expire', ref: id, sub, amount: seen - paid", "kind: 'expire', ref: id, sub, amount: seen"],
+  ),
+  ...faults(
+    'store/ledger/reserve.ts',
+    CONFORMANCE,
     // Holds of a dead proxy block the account until the next reap.
     ['expireDue(state, nowMs, EXPIRED_AT_ONCE)', ''],
-    // The late settle charges again what the expiry charged.
-    ['amount: actual - expired.charged', 'amount: actual'],
-    ['amount: actual - (live.paid ?? 0)', 'amount: actual'],
-    // A hold that expires twice is charged twice.
-    ['amount: seen - paid, note }', 'amount: seen, note }'],
-    // A request whose hold was lost is never paid.
-    [
-      "const entry = charge(state, { ...about, kind: 'lost', amount: actual }, nowMs)",
-      "const entry = append(state, { kind: 'lost', ref: id, sub: '', delta: 0 }, nowMs)",
-    ],
     // A killed proxy is charged nothing for what it had just begun.
     ['    seen,\n    paid: undefined,', '    seen: 0,\n    paid: undefined,'],
-    // A balance that was restored counts a repeated settle twice.
-    ['compareEntries(postedAs, restoredTo) <= 0', 'compareEntries(postedAs, restoredTo) < 0'],
+    // A refused request counts.
+    ['  take(state, meters, nowMs)\n', ''],
   ),
+  ...faults(
+    'store/ledger/budgets.ts',
+    CONFORMANCE,
+    // A budget never renews.
+    ['const spent = nowMs < known.until ? known.spent : 0', 'const spent = known.spent'],
+    // Parallel requests spend the same budget.
+    ['free: most - spent - held', 'free: most - spent'],
+    // The clock of a proxy that is ahead renews a budget early, and ends the period too late.
+    ['return nowMs < first ?', 'return false ?'],
+    // Budgets of deleted keys stay for ever, or those in use are forgotten.
+    ['if (held === 0 && after <= nowMs) budgets.delete(id)', 'budgets.delete(id)'],
+    // A restore adds what was spent to a period that has begun since.
+    ['    if (nowMs < until)\n', ''],
+  ),
+  ...faults(
+    'store/lua/ledger/budgets.lua',
+    'test/conformance/store/redis.test.ts',
+    ['if now >= sums.ends then sums.spent = 0 end', ''],
+    ['budget.most - sums.spent - sums.held < amount', 'budget.most - sums.spent < amount'],
+    ['if now < begins[1] then return begins[1], begins[2] end', ''],
+    ['if now >= ends then return end', ''],
+  ),
+  ...faults('store/lua/ledger/holds.lua', 'test/conformance/store/redis.test.ts', [
+    "if hold.budgets ~= '' then budgets().hold(hold.budgets, 0 - hold.amount, now) end",
+    '',
+  ]),
 
   ...faults(
     'store/ledger/credits.ts',
@@ -98,14 +152,6 @@ export const STORE: Mutant[] = [
     ['if (emptyFrom <= nowMs) buckets.delete(id)', 'buckets.delete(id)'],
   ),
   ...faults(
-    'store/ledger/transition.ts',
-    CONFORMANCE,
-    // A place among requests at a time is never free again.
-    ['  addRunning(state, live.running, -1)\n', ''],
-    // A refused request counts.
-    ['  take(state, meters, nowMs)\n', ''],
-  ),
-  ...faults(
     'store/lua/ledger/meters.lua',
     'test/conformance/store/redis.test.ts',
     ['math.min(meter.takes, meter.most) - meter.most', 'meter.takes - meter.most'],
@@ -124,8 +170,8 @@ export const STORE: Mutant[] = [
   ]),
   ...faults('store/lua/ledger/holds.lua', 'test/integration/proxy/burst.test.ts', [
     // Requests at three proxies spend the same money.
-    "posted - number('h') + overdraft < amount",
-    'posted + overdraft < amount',
+    "posted - number('h') + payer.overdraft < amount",
+    'posted + payer.overdraft < amount',
   ]),
 
   ...faults(
@@ -145,7 +191,7 @@ export const STORE: Mutant[] = [
     'store/lua/ledger/holds.lua',
     REDIS_LEDGER,
     // Parallel requests spend the same money.
-    ["posted - number('h') + overdraft < amount", 'posted + overdraft < amount'],
+    ["posted - number('h') + payer.overdraft < amount", 'posted + payer.overdraft < amount'],
     // The tombstones of a quarter of an hour are dropped when it ends.
     ["return redis.call('HGET', bucket_key(bucket - 1), id)", 'return found'],
     // Tombstones stay for ever.
