@@ -48,6 +48,27 @@ export function dollars(given: string): number {
   }
 }
 
+/** A day in UTC: `2026-12-31`, `today`, `yesterday`, or so many days ago, as `30d`. */
+export function day(given: string): string {
+  const ago =
+    given === 'today' ? 0 : given === 'yesterday' ? 1 : Number(/^([1-9][0-9]{0,2})d$/.exec(given)?.[1])
+  if (!Number.isNaN(ago)) return new Date(Date.now() - ago * UNITS.d).toISOString().slice(0, 10)
+  const parsed = /^\d{4}-\d{2}-\d{2}$/.test(given) ? new Date(given) : undefined
+  if (parsed === undefined || Number.isNaN(parsed.getTime()) || parsed.toISOString().slice(0, 10) !== given)
+    throw new InvalidArgumentError('It must be a day such as 2026-12-31, today, yesterday or 30d.')
+  return given
+}
+
+/** Some of these words, separated by commas. */
+export function choices<Word extends string>(words: readonly Word[]): Parse<Word[]> {
+  return (given) => {
+    const chosen = given.split(',').filter((word) => word !== '')
+    const bad = chosen.find((word) => !words.some((one) => one === word))
+    if (bad !== undefined) throw new InvalidArgumentError(`'${bad}' is none of ${words.join(', ')}.`)
+    return words.filter((word) => chosen.includes(word))
+  }
+}
+
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** `90s`, `15m`, `2h` or `7d`, in ms. */

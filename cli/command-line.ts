@@ -3,7 +3,19 @@ import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError } from 'commander'
 import { DEFAULT_ENDPOINT, ENDPOINT_NAMES } from '../contract/endpoints.ts'
 import { present } from '../kit/present.ts'
-import { addresses, choice, count, dollars, span, status, text, texts, valued } from './arguments.ts'
+import {
+  addresses,
+  choice,
+  choices,
+  count,
+  day,
+  dollars,
+  span,
+  status,
+  text,
+  texts,
+  valued,
+} from './arguments.ts'
 import { CommandFailure, type Terminal, type Tool, UsageError } from './command.ts'
 import { version } from './version.ts'
 
@@ -227,6 +239,34 @@ forbidden change, such as one to a Credit.`),
     async () => (await import('./validate.ts')).validate,
   )
 
+  runs(
+    withAdmin(line.command('usage'))
+      .summary('who used what: requests, tokens and costs')
+      .description(
+        prose(`Adds up requests, tokens and costs of all keys over whole days (UTC). Costs are those of the ledger, to the
+nano-dollar; tags are counted by account and day alone.`),
+      )
+      .addOption(
+        valued('--since <day>', 'first day: 2026-12-31, today, yesterday, 30d', day).default(
+          day('30d'),
+          '30d',
+        ),
+      )
+      .addOption(valued('--until <day>', 'last day', day).default(day('today'), 'today'))
+      .addOption(
+        valued(
+          '--by <names>',
+          'account, key, model, channel, day; or tag, with account and day',
+          choices(['account', 'key', 'model', 'channel', 'tag', 'day']),
+        ).default(['account'], 'account'),
+      )
+      .addOption(
+        valued('-o, --output <table|csv|json>', 'output format', choice(['table', 'csv', 'json'])).default(
+          'table',
+        ),
+      ),
+    async () => (await import('./usage.ts')).usage,
+  )
   const ledger = line
     .command('ledger')
     .summary('compare, list, correct and restore balances')

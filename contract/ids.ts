@@ -30,6 +30,11 @@ export function ownAccountId(namespace: string, key: string): string {
   return objectId(namespace, `key/${key}`)
 }
 
+/** Where the usage of the keys of a namespace is counted that no account pays for. No Account has this id. */
+export function unmeteredId(namespace: string): string {
+  return objectId(namespace, 'unmetered/')
+}
+
 /** Prefix of the ids of limits and budgets in the ledger. A key and its account may have the same name, and so the same id. */
 export function countersOf(owner: 'key' | 'account', id: string): string {
   return `${owner === 'key' ? 'k' : 'a'}/${id}`

@@ -105,6 +105,7 @@ export class ClusterController {
       risks: () => this.#term?.leader.risks ?? [],
       lag: () => this.#term?.leader.lag,
       ledger: () => this.#term?.leader.ledger(),
+      usage: (query) => this.#term?.leader.usage(query),
       notReady: () => this.notReady(),
       proxies: () => store.config.heartbeats(LIVE_MS),
       compiled: () => this.#latest,

@@ -18,6 +18,8 @@ import type { Names } from './books/journal-line.ts'
 import type { JournalSink } from './books/journal-sink.ts'
 import { RiskWatch } from './books/risks.ts'
 import { ENTRIES_KEPT_MS, Sweep } from './books/sweep.ts'
+import { UsageCounter } from './books/usage-counter.ts'
+import { reportUsage } from './books/usage-report.ts'
 import { CreditApplier } from './publish/credits.ts'
 import { type AttemptOutcome, Publisher, type PublishResult } from './publish/publisher.ts'
 import type {
@@ -30,6 +32,8 @@ import type {
   Removal,
   Risk,
   Touched,
+  UsageLine,
+  UsageQuery,
 } from './snapshot.ts'
 import { type ListedStatus, type Status, StatusBoard } from './status/board.ts'
 import { type FundsReading, readFunds } from './telemetry/funds.ts'
@@ -96,6 +100,7 @@ export class Leader {
   readonly #board: StatusBoard
   readonly #credits: CreditApplier
   readonly #sweep: Sweep
+  readonly #usage: UsageCounter
   readonly #checkpoints: Checkpoints | undefined
   readonly #journal: Journal | undefined
   readonly #risks: RiskWatch
@@ -149,7 +154,11 @@ export class Leader {
       journal,
       mayCreate,
     })
-    this.#sweep = new Sweep(store.ledger, this.#journal)
+    this.#usage = new UsageCounter(
+      store.ledger,
+      namesOf(() => this.#latest),
+    )
+    this.#sweep = new Sweep(store.ledger, this.#usage, this.#journal)
     this.#publisher = new Publisher({
       store,
       credits: this.#credits,
@@ -259,6 +268,12 @@ export class Leader {
     }
     await Promise.all(Array.from({ length: READS_AT_ONCE }, reader))
     return found
+  }
+
+  /** Who used what. Rejects with StoreUnavailable. */
+  async usage(query: UsageQuery): Promise<UsageLine[]> {
+    const known = this.#latest ?? { accounts: new Map(), keys: new Map() }
+    return reportUsage(this.#options.store.ledger, this.#usage, known, query)
   }
 
   /** Resolves when running calls have ended. */

@@ -97,6 +97,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
       risks: () => leader.risks,
       lag: () => leader.lag,
       ledger: () => leader.ledger(),
+      usage: (query) => leader.usage(query),
       notReady: () => (fenced ? 'another controller has taken over' : undefined),
       proxies: () => store.config.heartbeats(LIVE_MS),
       compiled: () => compiled,

@@ -1,8 +1,21 @@
 /** The protected pages of a controller on the admin port. */
+
+import { z } from 'zod'
 import { AdminError, type AdminPage } from '../admin/server.ts'
 import { present } from '../kit/present.ts'
 import type { Heartbeat, Position } from '../store/contract.ts'
-import type { BooksLag, Compiled, LedgerAccount, Removal, Risk } from './snapshot.ts'
+import { DAY_MS } from '../store/ledger/usage.ts'
+import {
+  type BooksLag,
+  type Compiled,
+  DIMENSIONS,
+  type Dimension,
+  type LedgerAccount,
+  type Removal,
+  type Risk,
+  type UsageLine,
+  type UsageQuery,
+} from './snapshot.ts'
 import type { ListedStatus } from './status/board.ts'
 
 interface ControllerView {
@@ -24,10 +37,13 @@ interface ControllerView {
   statuses(): Promise<ListedStatus[]>
   /** The sums of every account; undefined for a standby. Rejects with StoreUnavailable. */
   ledger(): Promise<LedgerAccount[]> | undefined
+  /** Undefined for a standby. Rejects with StoreUnavailable. */
+  usage(query: UsageQuery): Promise<UsageLine[]> | undefined
 }
 
 /**
- * `/resources`: all resources with their statuses. `/status`. `/ledger`: the sums of the accounts that are in force. `/keys?namespace=&name=`: the hashes (SHA-256) of the keys
+ * `/resources`: all resources with their statuses. `/status`. `/ledger`: the sums of the accounts that are in force.
+ * `/usage?from=&to=&by=`: who used what, on days such as 2026-12-31. `/keys?namespace=&name=`: the hashes (SHA-256) of the keys
  * of one ApiKey, none if it is not in force. The command line reads them by the schemas in cli/admin/answers.ts.
  */
 export function controllerPages(view: ControllerView): Record<string, AdminPage> {
@@ -38,8 +54,36 @@ export function controllerPages(view: ControllerView): Record<string, AdminPage>
       const accounts = await view.ledger()
       return { leading: accounts !== undefined, accounts: accounts ?? [] }
     },
+    '/usage': async (query) => {
+      const lines = await view.usage(usageQuery(query))
+      return { leading: lines !== undefined, lines: lines ?? [] }
+    },
     '/keys': async (query) => keyPage(view.compiled(), query),
   }
+}
+
+const usageParameters = z.object({
+  from: z.iso.date(),
+  to: z.iso.date(),
+  by: z
+    .string()
+    .transform((text) => (text === '' ? [] : text.split(',')))
+    .pipe(z.array(z.enum(DIMENSIONS)))
+    .refine((by) => !by.includes('tag') || by.every((one) => TAG_DIMENSIONS.includes(one)), {
+      error: 'tags are counted by account and day alone',
+    }),
+})
+const TAG_DIMENSIONS: readonly Dimension[] = ['tag', 'account', 'day']
+
+function usageQuery(query: URLSearchParams): UsageQuery {
+  const { data, error } = usageParameters.safeParse(Object.fromEntries(query))
+  if (data === undefined)
+    throw new AdminError(
+      400,
+      error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '),
+    )
+  const dayOf = (date: string) => Math.floor(Date.parse(date) / DAY_MS)
+  return { from: dayOf(data.from), to: dayOf(data.to), by: data.by }
 }
 
 async function controllerInstance(view: ControllerView) {

@@ -19,6 +19,7 @@ import {
 } from '../contract/api/index.ts'
 import type { Nanos } from '../contract/money.ts'
 import type { AccountRecord, KeyRecord, TableRecord } from '../contract/table/records.ts'
+import type { Usage } from '../contract/usage.ts'
 
 /** The input of compile: all resources of the five kinds and the Secrets that they refer to. */
 export interface Snapshot {
@@ -295,4 +296,21 @@ export interface LedgerAccount {
   credited: Nanos
   spent: Nanos
   lastEntry: string | undefined
+}
+
+export const DIMENSIONS = ['account', 'key', 'model', 'channel', 'tag', 'day'] as const
+export type Dimension = (typeof DIMENSIONS)[number]
+
+export interface UsageQuery {
+  /** Days since 1970-01-01 (UTC), both included. */
+  from: number
+  to: number
+  /** Tags are counted by account and day alone. */
+  by: readonly Dimension[]
+}
+
+/** The values of the dimensions that were asked for, with what they used. Costs in nano-dollars. */
+export interface UsageLine {
+  of: Partial<Record<Dimension, string>>
+  counts: Partial<Record<'requests' | 'errors' | 'cost' | 'upstreamCost' | keyof Usage, number>>
 }

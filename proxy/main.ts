@@ -78,7 +78,7 @@ export async function startProxy({
     },
   })
   const kept = openConversations({ store, env, limits, alarms })
-  const { follower, revocation, holds } = storeSide
+  const { follower, revocation, holds, unmetered } = storeSide
   const { upstreams } = channels
   const edge = openEdge({
     env,
@@ -88,9 +88,10 @@ export async function startProxy({
     ports: {
       admission: { follower, revocation, trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES) },
       conversations: kept.conversations,
-      billing: { holds, learned: new LearnedOutputs(), metrics },
+      billing: { holds, learned: new LearnedOutputs(), metrics, unmetered, tagNames: env.SLUICE_TAG_NAMES },
       upstreams,
       journal: new Journal(requestLog, metrics),
+      ledger: store.ledger,
     },
     follower,
     metrics,

@@ -41,6 +41,10 @@ export function accountKeys(account: string) {
     led: key('led'),
     /** When expired holds are forgotten; a sorted set. */
     gc: key('gc'),
+    /** Usage of a part of days: names of the keys by their ids; a hash. Of each key a hash of its own, and one of tags. */
+    use: (part: number) => key(`use:${part}`),
+    useOf: (part: number, apiKey: string) => key(`use:${part}:${apiKey}`),
+    tag: (part: number) => key(`tag:${part}`),
     /** Leases of the previous version; a sorted set. */
     exp: key('exp'),
   }

@@ -45,6 +45,15 @@ export const ledgerAnswer = z.object({
 })
 export type LedgerAccount = z.output<typeof ledgerAnswer>['accounts'][number]
 
+/** `/usage`; costs are in nano-dollars. */
+export const usageAnswer = z.object({
+  leading: z.boolean(),
+  lines: z.array(
+    z.object({ of: z.record(z.string(), z.string()), counts: z.record(z.string(), z.number()) }),
+  ),
+})
+export type UsageLine = z.output<typeof usageAnswer>['lines'][number]
+
 /** `/keys` */
 export const keyAnswer = z.object({
   namespace: z.string(),

@@ -11,7 +11,8 @@ export type { ApiKeySpec } from './apikey.ts'
 export type { ChannelSpec } from './channel.ts'
 export type { CreditSpec } from './credit.ts'
 export { API_VERSION, GROUP, type Kind, type Metadata, type Resource, type Rule, VERSION } from './kind.ts'
-export { COSTLIER_TIERS, type ModelRouteSpec } from './modelroute.ts'
+export type { ModelRouteSpec } from './modelroute.ts'
+export { COSTLIER_TIERS } from './price.ts'
 export { CONDITION_TYPES, type Condition, type ConditionType, REASONS, type Reason } from './status.ts'
 
 export const KINDS = {

@@ -80,6 +80,9 @@ export const limitSettings = {
   SLUICE_MAX_DRAINS: count(500).describe(
     'Number of calls to upstreams that go on after their client has left, to learn what they cost. Beyond it, the call is ended and an estimate is charged.',
   ),
+  SLUICE_TAG_NAMES: list().describe(
+    'Names that the tags of requests may have (x-sluice-tag), such as project,team. Empty: any.',
+  ),
   SLUICE_MAX_LOOP_DELAY: time('500ms').describe(
     'Event loop delay (99th percentile over two seconds) beyond which new requests are answered 503.',
   ),

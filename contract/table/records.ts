@@ -56,20 +56,6 @@ const channelRecord = z.object({
 })
 export type ChannelRecord = z.output<typeof channelRecord>
 
-/** One channel of a route. */
-const targetRecord = z.object({
-  /** Key in `channels` of the namespace. */
-  channel: z.string(),
-  /** Upstream model; `*` stands for the text that the wildcard matched. Absent: the client's model, or that text. */
-  model: z.string().optional(),
-  priority: z.int(),
-  weight: z.int(),
-  profile: z.enum(PROFILES).optional(),
-  /** Present if `profile` is; replace those of the channel. */
-  features: features.optional(),
-})
-export type TargetRecord = z.output<typeof targetRecord>
-
 const tokenPrices = {
   input: nanos,
   cachedInput: nanos,
@@ -95,6 +81,22 @@ const priceRecord = z.object({
   /** Factors by tier, in billionths. */
   multipliers: z.record(z.string(), z.int()),
 })
+
+/** One channel of a route. */
+const targetRecord = z.object({
+  /** Key in `channels` of the namespace. */
+  channel: z.string(),
+  /** Upstream model; `*` stands for the text that the wildcard matched. Absent: the client's model, or that text. */
+  model: z.string().optional(),
+  priority: z.int(),
+  weight: z.int(),
+  profile: z.enum(PROFILES).optional(),
+  /** Present if `profile` is; replace those of the channel. */
+  features: features.optional(),
+  /** What the upstream charges. */
+  cost: priceRecord.optional(),
+})
+export type TargetRecord = z.output<typeof targetRecord>
 
 const routeRecord = z.object({
   /** Name of the ModelRoute: the only model label that metrics carry. */

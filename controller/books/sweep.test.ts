@@ -2,10 +2,13 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
 import type { EntryNote, Ledger } from '../../store/ledger/contract.ts'
 import { Sweep } from './sweep.ts'
+import { UsageCounter } from './usage-counter.ts'
 
 const LEASE_MS = 30_000
 const about = { model: 'm', channel: '', key: 'k', endpoint: 'chat', tier: '', price: '' }
 const NOTE: EntryNote = { ...about, reason: 'checkpoint', tokens: {}, flags: [] }
+
+const NOT_COUNTED = { count: async () => {} }
 
 let now = 0
 let ledger: Ledger
@@ -39,10 +42,30 @@ async function use(account: string, holds = 1) {
 }
 
 describe('a round', () => {
+  it('counts what it expires, and removes no entry that is not counted', async () => {
+    await use('a', 3)
+    await pass(LEASE_MS)
+    const usage = new UsageCounter(ledger, { key: (id) => `default/${id}` })
+    const today = Math.floor(now / 86_400_000)
+    const counted = async () => {
+      const [row] = await ledger.usage('a', { from: today, to: today })
+      return [row?.keyName, row?.counts.requests, row?.counts.cost]
+    }
+    const trim = vi.fn(async () => expect(await counted()).toEqual(['default/k', 3, 6]))
+    await new Sweep({ ...ledger, trim }, usage).round()
+    expect(trim).toHaveBeenCalled()
+    await new Sweep({ ...ledger, trim }, usage).round()
+    expect(await counted()).toEqual(['default/k', 3, 6])
+    const away = { count: () => Promise.reject(new Error('away')) }
+    trim.mockClear()
+    await expect(new Sweep({ ...ledger, trim }, away).round()).rejects.toThrow('away')
+    expect(trim).not.toHaveBeenCalled()
+  })
+
   it('expires the holds of accounts that were in use, however many', async () => {
     await use('a')
     await use('b', 2_500)
-    const sweep = new Sweep(ledger)
+    const sweep = new Sweep(ledger, NOT_COUNTED)
     await sweep.round()
     expect((await ledger.balance('b'))?.held).toBe(12_500)
     await pass(LEASE_MS)
@@ -52,7 +75,7 @@ describe('a round', () => {
   })
 
   it('watches an account until a minute after its last use', async () => {
-    const sweep = new Sweep(ledger)
+    const sweep = new Sweep(ledger, NOT_COUNTED)
     await use('a')
     for (let round = 0; round < 5; round++) {
       await sweep.round()
@@ -76,7 +99,7 @@ describe('a round', () => {
 
   it('removes entries that are older than two hours, every five minutes while the account is in use', async () => {
     const trim = vi.fn(ledger.trim)
-    const sweep = new Sweep({ ...ledger, trim })
+    const sweep = new Sweep({ ...ledger, trim }, NOT_COUNTED)
     const entries = async () => (await ledger.entries('a', undefined, 1_000)).length
     for (let minute = 0; minute < 120; minute++) {
       await use('a')
@@ -101,20 +124,23 @@ describe('a round', () => {
         .map((account, i) => ({ account, at: 1_000 + Math.floor(i / 9_000) }))
         .filter(({ at }) => at >= since)
         .slice(0, count)
-    const sweep = new Sweep({ ...ledger, touched })
+    const sweep = new Sweep({ ...ledger, touched }, NOT_COUNTED)
     await sweep.round()
     expect(sweep.active).toHaveLength(25_000)
   })
 
   it('reaps the other accounts if one cannot be reached', async () => {
     for (const account of ['a', 'b', 'c']) await use(account)
-    const sweep = new Sweep({
-      ...ledger,
-      reap: async (account, max) => {
-        if (account === 'b') throw new Error('away')
-        return ledger.reap(account, max)
+    const sweep = new Sweep(
+      {
+        ...ledger,
+        reap: async (account, max) => {
+          if (account === 'b') throw new Error('away')
+          return ledger.reap(account, max)
+        },
       },
-    })
+      NOT_COUNTED,
+    )
     await pass(LEASE_MS)
     await expect(sweep.round()).rejects.toThrow('away')
     expect([(await ledger.balance('a'))?.held, (await ledger.balance('c'))?.held]).toEqual([0, 0])
@@ -125,7 +151,7 @@ describe('a walk', () => {
   it('reaps all accounts, so many a second', async () => {
     for (let i = 0; i < 2_000; i++) await ledger.open({ account: `a${i}`, epoch: 1, create: true })
     const signal = new AbortController().signal
-    const walk = new Sweep(ledger).walk(500, signal)
+    const walk = new Sweep(ledger, NOT_COUNTED).walk(500, signal)
     await pass(900)
     expect(reaped).toHaveLength(500)
     await pass(5_000)
@@ -136,7 +162,7 @@ describe('a walk', () => {
   it('removes old entries of accounts that are no longer in use', async () => {
     await use('a', 3)
     await pass(LEASE_MS)
-    const sweep = new Sweep(ledger)
+    const sweep = new Sweep(ledger, NOT_COUNTED)
     const signal = new AbortController().signal
     await sweep.walk(500, signal)
     expect(await ledger.entries('a', undefined, 10)).toHaveLength(3)
@@ -149,7 +175,7 @@ describe('a walk', () => {
   it('ends when the term does', async () => {
     for (let i = 0; i < 2_000; i++) await ledger.open({ account: `a${i}`, epoch: 1, create: true })
     const stop = new AbortController()
-    const walk = new Sweep(ledger).walk(500, stop.signal)
+    const walk = new Sweep(ledger, NOT_COUNTED).walk(500, stop.signal)
     await pass(100)
     stop.abort()
     await walk

@@ -1,10 +1,11 @@
 /**
- * Expires the holds of proxies that have died, and removes old entries. Looks at accounts in use, and at all others slowly, so
+ * Expires the holds of proxies that have died, counts usage, and removes old entries. Looks at accounts in use, and at all others slowly, so
  * that idle accounts cost nearly nothing.
  */
 import { pause } from '../../kit/time.ts'
 import type { Ledger } from '../../store/ledger/contract.ts'
 import type { Journal } from './journal.ts'
+import type { UsageCounter } from './usage-counter.ts'
 
 /** An account is watched this long after its last use: longer than a lease, and than the report of a proxy takes. */
 const WATCHED_MS = 60_000
@@ -24,6 +25,7 @@ const TRIM_MS = 300_000
 
 export class Sweep {
   readonly #ledger: Ledger
+  readonly #usage: Pick<UsageCounter, 'count'>
   readonly #journal: Pick<Journal, 'ship'> | undefined
   /** The last use of each account on the store's clock, and performance.now() of when it became known. */
   readonly #watched = new Map<string, { at: number; knownAt: number }>()
@@ -34,9 +36,10 @@ export class Sweep {
   /** Store time of the newest use that is known. */
   #newest = 0
 
-  /** With a journal, entries are removed once they were written there. */
-  constructor(ledger: Ledger, journal?: Pick<Journal, 'ship'>) {
+  /** Entries are removed once they were counted, and with a journal once they were written there. */
+  constructor(ledger: Ledger, usage: Pick<UsageCounter, 'count'>, journal?: Pick<Journal, 'ship'>) {
     this.#ledger = ledger
+    this.#usage = usage
     this.#journal = journal
   }
 
@@ -51,6 +54,7 @@ export class Sweep {
     const old = performance.now() - WATCHED_MS
     await each([...this.#watched], async ([account, { at, knownAt }]) => {
       await this.#reap(account)
+      await this.#usage.count(account)
       if (this.#journal === undefined) await this.#trimSometimes(account)
       else await this.#journal.ship(account)
       if (knownAt >= old) return
@@ -68,6 +72,7 @@ export class Sweep {
       const { accounts, next } = await this.#ledger.walk(cursor, WALK_PAGE)
       await each(accounts, async (account) => {
         await this.#reap(account)
+        await this.#usage.count(account)
         await this.#trim(account)
       })
       cursor = next

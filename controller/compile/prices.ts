@@ -15,11 +15,11 @@ export function pricesAnswers(spec: PriceSpec, imagesOnly: boolean): boolean {
 }
 
 /** The price with defaults. If a number is too large: undefined, and a refusal in `findings`. */
-export function compilePrice(spec: PriceSpec, findings: Findings): Price | undefined {
+export function compilePrice(spec: PriceSpec, findings: Findings, path = 'spec.price'): Price | undefined {
   const tooLarge: string[] = []
   const read = (field: string, text: string | undefined): number => {
     const value = nanos(text ?? '0')
-    if (value === undefined) tooLarge.push(`spec.price.${field}`)
+    if (value === undefined) tooLarge.push(`${path}.${field}`)
     return value ?? 0
   }
   const multipliers: Record<string, number> = {}

@@ -51,15 +51,16 @@ function compileRoute(
 ): RouteRecord {
   const { listed, maxOutputTokens, contextLength, outputLimit } = spec
   const targets: RouteRecord['targets'] = []
-  spec.channels.forEach(({ name, model, priority, weight, profile }, index) => {
+  spec.channels.forEach(({ name, model, priority, weight, profile, cost }, index) => {
     const fault = channels.fault(metadata.namespace, name)
     if (fault !== undefined)
       findings.missing.push({ ...fault, message: `spec.channels[${index}]: ${fault.message}` })
     const channel = channels.records.get(`${metadata.namespace}/${name}`)
     if (channel === undefined) return
+    const charged = cost && compilePrice(cost, findings, `spec.channels[${index}].cost`)
     targets.push({
       channel: name,
-      ...present({ model }),
+      ...present({ model, cost: charged }),
       priority,
       weight,
       ...(profile !== undefined && {

@@ -18,14 +18,26 @@ interface Payer {
 }
 
 /** `model`: as the client names it. */
-export function budgetsOf({ key, account }: Payer, model: string, nowMs: number): AppliedBudget[] {
+export function budgetsOf(payer: Payer, model: string, nowMs: number): AppliedBudget[] {
+  const applies = (record: BudgetRecord) => record.model === undefined || matchesGlob(record.model, model)
+  return allBudgets(payer, applies, nowMs)
+}
+
+/** All budgets of a key and its account, whatever the model; not those of the account's parent. */
+export function budgetsOfCaller(payer: Payer, nowMs: number): AppliedBudget[] {
+  return allBudgets(payer, () => true, nowMs).filter(({ whose }) => whose !== 'parent')
+}
+
+function allBudgets(
+  { key, account }: Payer,
+  applies: (record: BudgetRecord) => boolean,
+  nowMs: number,
+): AppliedBudget[] {
   const of = (whose: AppliedBudget['whose'], owner: string, records: readonly BudgetRecord[] = []) =>
-    records
-      .filter((record) => record.model === undefined || matchesGlob(record.model, model))
-      .map((record) => {
-        const counters = countersOf(whose === 'key' ? 'key' : 'account', owner)
-        return { whose, record, budget: budgetAt(counters, record, nowMs) }
-      })
+    records.filter(applies).map((record) => {
+      const counters = countersOf(whose === 'key' ? 'key' : 'account', owner)
+      return { whose, record, budget: budgetAt(counters, record, nowMs) }
+    })
   if (account === undefined) return []
   const { id, budgets, parent } = account
   return [

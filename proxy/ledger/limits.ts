@@ -25,15 +25,35 @@ interface Request {
   tokens: number
 }
 
-export function limitsOf({ key, account, model, tokens }: Request): Limit[] {
+export function limitsOf(request: Request): Limit[] {
+  const applies = ({ model }: LimitRecord) => model === undefined || matchesGlob(model, request.model)
+  return allLimits(request, applies, request.tokens)
+}
+
+/** All limits of a key and its account, whatever the model; not those of the account's parent. */
+export function limitsOfCaller({
+  key,
+  account,
+}: {
+  key: KeyRecord
+  account: AccountRecord | undefined
+}): Limit[] {
+  if (account === undefined) return []
+  const { parent: _, ...own } = account
+  return allLimits({ key, account: own }, () => true, 0)
+}
+
+function allLimits(
+  { key, account }: Pick<Request, 'key' | 'account'>,
+  applies: (record: LimitRecord) => boolean,
+  tokens: number,
+): Limit[] {
   const of = (whose: Limit['whose'], owner: string, records: readonly LimitRecord[] = []) =>
-    records
-      .filter((record) => record.model === undefined || matchesGlob(record.model, model))
-      .map(({ id, kind, most, windowMs, model, queue }): Limit => {
-        const takes = kind === 'tokens' ? tokens : 1
-        const meter = { id: `${countersOf(whose, owner)}/${id}`, most, windowMs, takes }
-        return { whose, kind, model, queue, meter }
-      })
+    records.filter(applies).map(({ id, kind, most, windowMs, model, queue }): Limit => {
+      const takes = kind === 'tokens' ? tokens : 1
+      const meter = { id: `${countersOf(whose, owner)}/${id}`, most, windowMs, takes }
+      return { whose, kind, model, queue, meter }
+    })
   const { id, limits, parent } = account
   return [
     ...of('key', key.id, key.limits),

@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { Environment } from '../../contract/env.ts'
 import type { ChannelTrouble, Store } from '../../store/contract.ts'
 import { Holds } from '../ledger/holds.ts'
+import { UnmeteredUsage } from '../ledger/unmetered.ts'
 import { Revocation } from '../pipeline/admission/revocation.ts'
 import { type FollowerEvents, TableFollower } from '../table/follower.ts'
 import type { RoutingTable } from '../table/routing.ts'
@@ -42,6 +43,7 @@ export function openStoreSide(options: StoreSideOptions) {
     accountMissing: (account, missing) => alarms.accountMissing(account, missing),
     dead: (settle, reason) => alarms.settleDead(settle, reason),
   })
+  const unmetered = new UnmeteredUsage(store.ledger, (requests) => alarms.usageLost(requests))
   const unwatch = store.onRestored(() => {
     follower.readAgain()
     holds.restored()
@@ -55,6 +57,7 @@ export function openStoreSide(options: StoreSideOptions) {
     follower,
     revocation,
     holds,
+    unmetered,
     gauges: {
       holds: () => holds.live,
       unsettled: () => holds.unsettled,
@@ -64,7 +67,10 @@ export function openStoreSide(options: StoreSideOptions) {
     },
     start: () => follower.start(),
     /** Waits at most `graceMs` until the store has taken all settles. */
-    drain: (graceMs: number) => holds.stop(graceMs),
+    async drain(graceMs: number) {
+      await holds.stop(graceMs)
+      await unmetered.stop()
+    },
     async stop() {
       unwatch()
       await follower.stop()

@@ -66,9 +66,17 @@ function ask({ key, account, balance, route, resting = {}, full = [], question, 
       isFull: (channel) => full.includes(channel),
     },
   }
-  const sums = { posted: 5 * DOLLAR, held: 0, credited: 5 * DOLLAR, subs: {}, budgets: {}, ...balance }
+  const sums = {
+    posted: 5 * DOLLAR,
+    held: 0,
+    credited: 5 * DOLLAR,
+    subs: {},
+    budgets: {},
+    levels: {},
+    ...balance,
+  }
   const no = undefined
-  const noEntries = { entries: 0, lastEntry: no, journaled: no, trimmedTo: no, restoredTo: no }
+  const noEntries = { entries: 0, lastEntry: no, journaled: no, trimmedTo: no, countedTo: no, restoredTo: no }
   const ledger = { balance: async () => ({ ...sums, ...noEntries, epoch: 1 }) }
   const whole = { keyHash: HASH, model: 'gpt', endpoint: 'chat', inputTokens: 1_000_000, ...question }
   return explain(known, ledger, whole, NOW)

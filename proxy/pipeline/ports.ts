@@ -1,4 +1,5 @@
 /** The ports of the stages of a request. Each stage gets its own; only entry points hold them all. */
+import type { Ledger } from '../../store/ledger/contract.ts'
 import type { Admission } from './admission/admit.ts'
 import type { Upstreams } from './attempt/job.ts'
 import type { Billing } from './billing/charge.ts'
@@ -13,4 +14,6 @@ export interface Ports {
   billing: Billing
   upstreams: Upstreams
   journal: Journal
+  /** For the caller's own view; holds are taken through `billing`. */
+  ledger: Pick<Ledger, 'balance' | 'usage' | 'entries'>
 }

@@ -32,6 +32,7 @@ import type { Call } from './call.ts'
 import { type Conversation, openConversation } from './conversation/open.ts'
 import type { Ports } from './ports.ts'
 import type { AdmittedContext, RequestContext } from './request/context.ts'
+import { tagsOf } from './request/tags.ts'
 import { planRoute, type RoutePlan } from './route.ts'
 
 /** Throws GatewayError while the client can still be answered by a status; the caller renders it. */
@@ -45,6 +46,8 @@ async function runStages(ports: Ports, arrived: RequestContext, call: Call): Pro
   const { admission, bodies, billing, conversations } = ports
   const ctx = await admit(admission, arrived)
   ctx.cancel.throwIfAborted()
+  ctx.tags = tagsOf(ctx.req, billing.tagNames)
+  if (Object.keys(ctx.tags).length > 0) ctx.record.tags = ctx.tags
   endWithKey(admission, ctx)
   const read = await readRequest(bodies, ctx, call)
   ctx.onEnd(() => read.upload?.drop())

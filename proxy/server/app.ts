@@ -17,6 +17,7 @@ import {
   type StoredQuestion,
   serveStoredResponse,
 } from '../pipeline/stored-responses/serve-stored-response.ts'
+import { serveUsage } from '../pipeline/usage/serve-usage.ts'
 import type { Relay } from '../relay/relay.ts'
 import { serveRelay } from '../relay/serve-relay.ts'
 import { sendError } from './error-response.ts'
@@ -95,6 +96,7 @@ export function createApp(parts: AppParts): Express {
   serveAt(both(`${stored}/input_items`), ['GET'], (http) => ask(http, 'input_items'))
   serveAt(both('/v1/models'), ['GET'], (http) => serveModels(ports, http))
   serveAt(both('/v1/models/*model'), ['GET'], (http) => serveModel(ports, http, modelOf(http.req)))
+  serveAt(both('/v1/usage'), ['GET'], (http) => serveUsage(ports, http))
   serveAt(RELAY_PATH, ['POST'], (http) => serveRelay(ports, relay, http))
   app.use(nothingHere)
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {

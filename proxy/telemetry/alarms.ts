@@ -71,6 +71,11 @@ export class StoreAlarms {
       )
   }
 
+  /** The store did not count requests that no account pays for. */
+  usageLost(requests: number): void {
+    this.#metrics.usageLost(requests)
+  }
+
   /** A limit of a key or an account has refused a request. */
   limited(of: string, limit: string): void {
     this.#metrics.limited.inc({ of, limit })

@@ -7,6 +7,8 @@ import { addProcessMetrics } from '../../admin/process-metrics.ts'
 import { totalInput, type Usage } from '../../contract/usage.ts'
 import type { ErrorCode, FaultDomain } from '../errors.ts'
 
+const NANOS_PER_DOLLAR = 1_000_000_000
+
 const SECONDS = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68,
   655.36,
@@ -105,6 +107,21 @@ export class ProxyMetrics {
     'sluice_records_unreadable_total',
     'Stored tables and records that did not open or parse, or were too old; the last good ones stay in force.',
     'kind',
+  )
+  readonly #cost = this.#counter(
+    'sluice_cost_dollars_total',
+    'Costs of answers in dollars, by ModelRoute and channel.',
+    'model',
+    'channel',
+  )
+  readonly #tokensByKind = this.#counter(
+    'sluice_tokens_total',
+    'Tokens, images and calls of hosted tools, by kind; reasoning is a part of output.',
+    'kind',
+  )
+  readonly #usageLost = this.#counter(
+    'sluice_usage_lost_total',
+    'Requests of keys without an account that are missing in the usage, because the store was away.',
   )
   readonly #usageClamped = this.#counter(
     'sluice_usage_clamped_total',
@@ -221,6 +238,16 @@ export class ProxyMetrics {
 
   unpaid(channel: string): void {
     this.#unpaid.inc({ channel })
+  }
+
+  /** `model`: the name of the ModelRoute. Cost in nano-dollars. */
+  charged(model: string, channel: string, { cost, usage }: { cost: number; usage: Usage }): void {
+    if (cost > 0) this.#cost.inc({ model, channel }, cost / NANOS_PER_DOLLAR)
+    for (const [kind, count] of Object.entries(usage)) if (count > 0) this.#tokensByKind.inc({ kind }, count)
+  }
+
+  usageLost(requests: number): void {
+    this.#usageLost.inc(requests)
   }
 
   usageUnpriced(model: string, kind: string): void {

@@ -91,6 +91,8 @@ export interface RequestRecord {
   outcome?: string | undefined
   attempts: AttemptRecord[]
   relay?: RelayRecord | undefined
+  /** Of the header x-sluice-tag. */
+  tags?: Readonly<Record<string, string>> | undefined
   /** The losses of a conversion, by the client's names. */
   dropped?: string[] | undefined
   usage?: Usage | undefined

@@ -9,10 +9,13 @@ import { renew } from '../ledger/renew.ts'
 import { reserve } from '../ledger/reserve.ts'
 import { type OldSettle, settle } from '../ledger/settle.ts'
 import { AccountState } from '../ledger/state.ts'
+import { count, parseTag, rowsOf, type UsageBook } from '../ledger/usage.ts'
 
 /** Commands run one after another: none awaits before it has changed what it changes. */
 export function createLedger(now: () => number): Ledger {
   const accounts = new Map<string, AccountState>()
+  /** Usage of keys without an account. */
+  const books = new Map<string, UsageBook>()
   /** In the order of the last touch. */
   const touched = new Map<string, number>()
 
@@ -22,6 +25,14 @@ export function createLedger(now: () => number): Ledger {
     touched.delete(account)
     touched.set(account, now())
     return command(state)
+  }
+
+  function bookOf(account: string): UsageBook {
+    const known = accounts.get(account) ?? books.get(account)
+    if (known !== undefined) return known
+    const book = { usage: new Map(), tags: new Map(), keyNames: new Map() }
+    books.set(account, book)
+    return book
   }
 
   const ledger: Ledger = {
@@ -80,6 +91,21 @@ export function createLedger(now: () => number): Ledger {
       forgetEmpty(state, now())
       forgetUnused(state, now())
     },
+    async count(account, rows, mark) {
+      const state = accounts.get(account)
+      if (mark !== undefined && state?.countedTo !== mark.after) return 'MOVED'
+      if (mark !== undefined && state !== undefined) state.countedTo = mark.upTo
+      for (const row of rows) count(bookOf(account), row, now())
+      return 'OK'
+    },
+    async usage(account, span) {
+      return rowsOf(bookOf(account), span)
+    },
+    async tagUsage(account, { from, to }) {
+      return [...bookOf(account).tags]
+        .map(([field, counts]) => ({ ...parseTag(field), counts: { ...counts } }))
+        .filter(({ day }) => day >= from && day <= to)
+    },
     async touch() {},
     async touched(since, count) {
       const found = [...touched].filter(([, at]) => at >= since).map(([account, at]) => ({ account, at }))
@@ -96,18 +122,31 @@ export function createLedger(now: () => number): Ledger {
 }
 
 function balanceOf(state: AccountState, named: NamedSums): Balance {
-  const { epoch, entries, log, journaled, trimmedTo, restoredTo } = state
+  const { epoch, entries, log, journaled, trimmedTo, restoredTo, countedTo } = state
   return {
     ...state.funds,
     subs: pick(state.subs, named.subs),
     budgets: pick(state.budgets, named.budgets),
+    levels: levelsOf(state, named.meters),
     epoch,
     entries,
     lastEntry: log.last,
     journaled,
     trimmedTo,
+    countedTo,
     restoredTo,
   }
+}
+
+function levelsOf(state: AccountState, meters: NamedSums['meters'] = []): Balance['levels'] {
+  const levels: Balance['levels'] = {}
+  for (const { id, windowMs } of meters) {
+    const bucket = state.buckets.get(id)
+    const running = state.running.get(id)
+    if (windowMs > 0 && bucket !== undefined) levels[id] = { level: bucket.level, at: bucket.at }
+    if (windowMs === 0 && running !== undefined) levels[id] = { level: running }
+  }
+  return levels
 }
 
 function pick<T extends object>(

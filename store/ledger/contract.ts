@@ -17,6 +17,7 @@
  * credited minus posted, and is not stored.
  */
 import type { Nanos } from '../../contract/money.ts'
+import type { Usage } from '../../contract/usage.ts'
 
 export interface Ledger {
   /** Creates an account with a balance of zero, or takes over one of the previous version. Other commands on an unknown account
@@ -51,6 +52,16 @@ export interface Ledger {
    */
   trim(account: string, upTo: string | undefined, keepMs: number): Promise<void>
 
+  /**
+   * Adds to the usage of an account, which need not exist. With `mark`, the entries up to `upTo` are counted, once: MOVED if
+   * another one than `after` was counted last. Without it, what an unclear failure may have counted is counted again.
+   */
+  count(account: string, rows: readonly Counted[], mark?: CountMark): Promise<'OK' | 'MOVED'>
+  /** The usage of an account on these days. Those of 400 days are kept. */
+  usage(account: string, span: UsageSpan): Promise<UsageRow[]>
+  /** The same by tag. */
+  tagUsage(account: string, span: Omit<UsageSpan, 'key'>): Promise<TagRow[]>
+
   /** Reports that holds of these accounts were taken, renewed or settled: see `touched`. */
   touch(accounts: readonly string[]): Promise<void>
   /** Accounts that were touched, at most `count`, in the order of the store's time, from `since` on (ms). */
@@ -58,6 +69,71 @@ export interface Ledger {
   /** A part of all accounts ever opened, about `count`; `next` is undefined at the end. Some may be returned twice. */
   walk(cursor: string | undefined, count: number): Promise<{ accounts: string[]; next: string | undefined }>
 }
+
+/** Days since 1970-01-01 (UTC), both included. */
+export interface UsageSpan {
+  from: number
+  to: number
+  /** Only of this key. */
+  key?: string | undefined
+}
+
+/** Counts that are not zero; tokens and calls by kind, see contract/usage.ts. Costs in nano-dollars. */
+export type UsageCounts = Partial<
+  Record<'requests' | 'errors' | 'cost' | 'upstreamCost' | keyof Usage, number>
+>
+
+/** The entries that a count adds: those after `after`, or all of them, up to `upTo`. */
+export interface CountMark {
+  after: string | undefined
+  upTo: string
+}
+
+/** What requests of one key added, or (with a `tag`) requests for one purpose. */
+export type Counted = CountedOfKey | CountedOfTag
+
+interface CountedOfTag {
+  tag: { name: string; value: string }
+  day?: number | undefined
+  counts: UsageCounts
+}
+
+export interface CountedOfKey {
+  /** Absent: today, by the clock of the store. */
+  day?: number | undefined
+  /** objectId of the ApiKey. */
+  key: string
+  /** "namespace/name". */
+  keyName?: string | undefined
+  model: string
+  channel: string
+  sub?: string | undefined
+  counts: UsageCounts
+}
+
+export interface UsageRow {
+  day: number
+  key: string
+  /** Undefined if nothing has told it. */
+  keyName: string | undefined
+  model: string
+  /** Empty for requests that no channel served. */
+  channel: string
+  /** Empty for the account itself. */
+  sub: string
+  counts: UsageCounts
+}
+
+/** `value` is empty for those beyond the number of tags that are kept. */
+export interface TagRow {
+  day: number
+  name: string
+  value: string
+  counts: UsageCounts
+}
+
+/** What a request is for: names and values of letters, digits, `.`, `_`, `-`, `/` and `:`. */
+export type Tags = Readonly<Record<string, string>>
 
 export interface Open {
   account: string
@@ -233,6 +309,9 @@ export interface EntryNote {
   flags: readonly string[]
   /** Ids of the budgets that the charge counts in. */
   budgets?: readonly string[] | undefined
+  tags?: Tags | undefined
+  /** What the upstream charges for the request, where its channel has a price of its own. */
+  upstreamCost?: Nanos | undefined
 }
 
 /**
@@ -287,7 +366,11 @@ export interface Reaped {
 export interface NamedSums {
   subs?: readonly string[] | undefined
   budgets?: readonly string[] | undefined
+  meters?: readonly Meter[] | undefined
 }
+
+/** How full a meter was at a store time in ms; of live holds their number. */
+export type MeterLevel = { level: number; at: number } | { level: number }
 
 /** The sums of an account or a sub-account. */
 export interface Sums {
@@ -301,6 +384,8 @@ export interface Balance extends Sums {
   /** Those that were asked for and exist. */
   subs: Record<string, Sums>
   budgets: Record<string, BudgetSums>
+  /** Of the meters that were asked for; those that are empty may be missing. */
+  levels: Record<string, MeterLevel>
   /** The term in which the account was created, topped up or adjusted last. */
   epoch: number
   /** Number of entries ever appended. If it falls, the store has lost some. */
@@ -311,6 +396,8 @@ export interface Balance extends Sums {
   journaled: string | undefined
   /** Entries with an older id may have been removed. */
   trimmedTo: string | undefined
+  /** Entries up to this one are counted in the usage. */
+  countedTo: string | undefined
   /** The last entry that a restore counted; undefined if none was made. */
   restoredTo: string | undefined
 }

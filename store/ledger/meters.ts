@@ -3,7 +3,7 @@
  * tokens as the limit, and empties in its window. This is the generic cell rate algorithm (GCRA) with the whole limit as its
  * burst. A meter without a window counts live holds.
  */
-import type { Correction, Meter } from './contract.ts'
+import type { Correction, Meter, MeterLevel } from './contract.ts'
 import { integer, natural } from './numbers.ts'
 
 /** A level is a fraction, so that what was taken may leave a little too little room. */
@@ -21,6 +21,14 @@ export interface Meters {
 /** Room in each meter, in whole requests or tokens. */
 export function roomIn(state: Meters, meters: readonly Meter[], nowMs: number): number[] {
   return meters.map((meter) => Math.max(0, Math.floor(meter.most - levelOf(state, meter, nowMs) + TOLERANCE)))
+}
+
+/** Room in a meter with this level, as a balance has it. */
+export function roomAt(level: MeterLevel | undefined, meter: Meter, nowMs: number): number {
+  const { id } = meter
+  const buckets = new Map(level !== undefined && 'at' in level ? [[id, { ...level, emptyFrom: 0 }]] : [])
+  const running = new Map(level !== undefined && !('at' in level) ? [[id, level.level]] : [])
+  return roomIn({ buckets, running }, [meter], nowMs)[0] ?? 0
 }
 
 /** The meter that has no room for the longest time, and for how long; undefined if all have room. */

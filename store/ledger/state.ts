@@ -5,6 +5,7 @@ import type { EntryNote } from './contract.ts'
 import { EntryLog } from './entry-log.ts'
 import type { Meters } from './meters.ts'
 import { Tombstones } from './tombstones.ts'
+import type { UsageBook } from './usage.ts'
 
 /** The sums that are stored. */
 export interface Funds {
@@ -48,7 +49,7 @@ export interface Credited {
   amount: Nanos
 }
 
-export class AccountState implements Meters, Budgets {
+export class AccountState implements Meters, Budgets, UsageBook {
   readonly account: string
   readonly funds: Funds = { posted: 0, held: 0, credited: 0 }
   readonly subs = new Map<string, Funds>()
@@ -59,6 +60,9 @@ export class AccountState implements Meters, Budgets {
   readonly buckets: Meters['buckets'] = new Map()
   readonly running: Meters['running'] = new Map()
   readonly budgets: Budgets['budgets'] = new Map()
+  readonly usage: UsageBook['usage'] = new Map()
+  readonly tags: UsageBook['tags'] = new Map()
+  readonly keyNames: UsageBook['keyNames'] = new Map()
   /** Not later than the earliest end of a lease; undefined if nothing is held. */
   nextLeaseEnd: number | undefined
   /** Applied credits by id, kept for ever so that none is applied twice; adjustments as `adjust:<id>`. */
@@ -72,6 +76,7 @@ export class AccountState implements Meters, Budgets {
   /** By how many ms the clock was set back between a reserve and its closing entry, at most. */
   setBackMs = 0
   restoredTo: string | undefined
+  countedTo: string | undefined
   journaled: string | undefined
   trimmedTo: string | undefined
 

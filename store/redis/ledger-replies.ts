@@ -4,6 +4,7 @@ import type {
   Balance,
   BudgetSums,
   LedgerEntry,
+  MeterLevel,
   NamedSums,
   Reaped,
   Reserve,
@@ -21,6 +22,8 @@ export const topupReply = z.union([
   z.tuple([z.literal('OK'), entryId]).transform(([reply, entry]) => ({ reply, entry })),
   z.tuple([z.enum(['DUP', 'CONFLICT', 'LIMIT', 'FENCED', 'NOACCT'])]).transform(([reply]) => ({ reply })),
 ])
+
+export const countReply = z.enum(['OK', 'MOVED'])
 
 export const adjustReply = z.enum(['OK', 'DUP', 'CHANGED', 'LIMIT', 'FENCED', 'NOACCT'])
 
@@ -78,11 +81,12 @@ export function readReaped(account: string, reply: unknown): Reaped[] {
 }
 
 /** The fields of the hash `bal` that `readBalance` needs, in this order. */
-export function balanceFields({ subs = [], budgets = [] }: NamedSums): string[] {
+export function balanceFields({ subs = [], budgets = [], meters = [] }: NamedSums): string[] {
   return [
-    ...['ep', 'n', 'le', 'j', 'tr', 'ra'],
+    ...['ep', 'n', 'le', 'j', 'tr', 'um', 'ra'],
     ...['', ...subs].flatMap(sumFields),
     ...budgets.map((id) => `b:${id}`),
+    ...meters.map(({ id, windowMs }) => `${windowMs > 0 ? 'l' : 'r'}:${id}`),
   ]
 }
 
@@ -93,14 +97,20 @@ function sumFields(sub: string): string[] {
 const number = stored.transform((text) => (text === null ? undefined : integer.parse(text)))
 
 /** `reply`: the values of `balanceFields(named)`. */
-export function readBalance(reply: unknown, { subs = [], budgets = [] }: NamedSums): Balance | undefined {
-  const [epoch, entries, lastEntry, journaled, trimmedTo, restoredTo, ...sums] = z.array(stored).parse(reply)
+export function readBalance(
+  reply: unknown,
+  { subs = [], budgets = [], meters = [] }: NamedSums,
+): Balance | undefined {
+  const [epoch, entries, lastEntry, journaled, trimmedTo, countedTo, restoredTo, ...sums] = z
+    .array(stored)
+    .parse(reply)
   const [total, ...others] = Array.from({ length: subs.length + 1 }, (_, i) =>
     readSums(sums.slice(3 * i, 3 * i + 3)),
   )
   if (total === undefined) return undefined
   const found = others.flatMap((own, i) => (own === undefined ? [] : [[subs[i] ?? '', own] as const]))
   const spending = sums.slice(3 * (subs.length + 1))
+  const levels = spending.slice(budgets.length)
   return {
     ...total,
     subs: Object.fromEntries(found),
@@ -110,11 +120,18 @@ export function readBalance(reply: unknown, { subs = [], budgets = [] }: NamedSu
         return stored === null ? [] : [[id, readBudget(stored)]]
       }),
     ),
+    levels: Object.fromEntries(
+      meters.flatMap(({ id }, i) => {
+        const stored = levels[i] ?? null
+        return stored === null ? [] : [[id, readLevel(stored)]]
+      }),
+    ),
     epoch: number.parse(epoch) ?? 0,
     entries: number.parse(entries) ?? 0,
     lastEntry: lastEntry ?? undefined,
     journaled: journaled ?? undefined,
     trimmedTo: trimmedTo ?? undefined,
+    countedTo: countedTo ?? undefined,
     restoredTo: restoredTo ?? undefined,
   }
 }
@@ -131,6 +148,12 @@ const budget = z.tuple([integer, integer, integer, integer])
 function readBudget(stored: string): BudgetSums {
   const [spent, held, until, after] = budget.parse(stored.split('|'))
   return { spent, held, until, after }
+}
+
+/** "level|at|empty from", or the number of live holds. */
+function readLevel(stored: string): MeterLevel {
+  const [level, at] = z.array(z.coerce.number()).parse(stored.split('|'))
+  return at === undefined ? { level: level ?? 0 } : { level: level ?? 0, at }
 }
 
 const scores = z.array(z.string())

@@ -15,6 +15,7 @@ import type { RedisConnection } from './connection.ts'
 import {
   adjustReply,
   balanceFields,
+  countReply,
   openReply,
   readBalance,
   readEntries,
@@ -27,6 +28,7 @@ import {
   topupReply,
 } from './ledger-replies.ts'
 import { packAdjustment, packNote } from './packed-note.ts'
+import { countArgs, readTags, readUsage } from './usage.ts'
 
 type Args = (string | number)[]
 
@@ -137,6 +139,18 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
       if (upTo !== undefined) compareEntries(upTo, upTo)
       const { bal, led } = accountKeys(account)
       await connection.run('ledger/trim', [bal, led], [upTo ?? '', natural('keepMs', keepMs)])
+    },
+    async count(account, rows, mark) {
+      if (rows.length === 0 && mark === undefined) return 'OK'
+      if (mark !== undefined) compareEntries(mark.upTo, mark.after ?? mark.upTo)
+      const args = [mark?.after ?? '', mark?.upTo ?? '', ...rows.flatMap(countArgs)]
+      return countReply.parse(await connection.run('ledger/usage', [accountKeys(account).bal], args))
+    },
+    async usage(account, span) {
+      return readUsage(connection, account, span)
+    },
+    async tagUsage(account, span) {
+      return readTags(connection, account, span)
     },
     async touch(accounts) {
       if (accounts.length > 0) await connection.run('ledger/touch', [TOUCHED], accounts)

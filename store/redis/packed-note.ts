@@ -2,15 +2,43 @@
  * The note of an entry as one text: a JSON array without trailing empty parts. Scripts pass it on without reading it.
  *
  *     request     [reason, model, channel, key, endpoint, tier, price, {tokens}, [flags], entry of the first settle,
- *                  [budgets]]
+ *                  [budgets], {tags}, upstream cost]
  *     adjustment  [reason, credited, words]
  */
 import { z } from 'zod'
+import { present } from '../../kit/present.ts'
 import type { Adjust, EntryNote, LedgerEntry } from '../ledger/contract.ts'
 
 export function packNote(note: EntryNote, postedAs?: string): string {
-  const { reason, model, channel, key, endpoint, tier, price, tokens, flags, budgets = [] } = note
-  return pack([reason, model, channel, key, endpoint, tier, price, tokens, flags, postedAs ?? '', budgets])
+  const {
+    reason,
+    model,
+    channel,
+    key,
+    endpoint,
+    tier,
+    price,
+    tokens,
+    flags,
+    budgets = [],
+    tags = {},
+    upstreamCost,
+  } = note
+  return pack([
+    reason,
+    model,
+    channel,
+    key,
+    endpoint,
+    tier,
+    price,
+    tokens,
+    flags,
+    postedAs ?? '',
+    budgets,
+    tags,
+    upstreamCost ?? '',
+  ])
 }
 
 export function packAdjustment(
@@ -47,6 +75,8 @@ const request = z.object({
   tokens: z.record(z.string(), z.number()).default({}),
   flags: z.array(z.string()).default([]),
   budgets: z.array(z.string()).optional(),
+  tags: z.record(z.string(), z.string()).optional(),
+  upstreamCost: z.number().optional(),
 })
 
 const adjustment = z.object({
@@ -57,10 +87,11 @@ const adjustment = z.object({
 
 /** Throws ZodError for a text that packNote did not make. */
 export function unpackNote(packed: string): Pick<LedgerEntry, 'note' | 'postedAs'> {
-  const [reason, model, channel, key, endpoint, tier, price, tokens, flags, postedAs, budgets] =
+  const [reason, model, channel, key, endpoint, tier, price, tokens, flags, postedAs, ...rare] =
     parts.parse(packed)
+  const [budgets, tags, upstreamCost] = rare.map((part) => (isEmpty(part) ? undefined : part))
   const told = { reason, model, channel, key, endpoint, tier, price, tokens, flags }
-  const note = request.parse(budgets === undefined ? told : { ...told, budgets })
+  const note = request.parse({ ...told, ...present({ budgets, tags, upstreamCost }) })
   return typeof postedAs === 'string' && postedAs !== '' ? { note, postedAs } : { note }
 }
 

@@ -24,7 +24,7 @@ const KEYS: Record<string, object> = {
   greedy: { limits: { tokensPerMinute: 100 } },
   running: { limits: { concurrentRequests: 2 }, ...PAYS },
   queued: {
-    limits: { concurrentRequests: 1, onLimit: 'Queue', queue: { requests: 3, wait: '20s' } },
+    limits: { concurrentRequests: 1, onLimit: 'Queue', queue: { requests: 3, wait: '60s' } },
     ...PAYS,
   },
   impatient: { limits: { concurrentRequests: 1, onLimit: 'Queue', queue: { wait: '1s' } } },

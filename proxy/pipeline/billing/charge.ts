@@ -3,7 +3,8 @@ import { cost, type Nanos, unpricedKinds, withImagePrice } from '../../../contra
 import type { ImageKind } from '../../../contract/sizes.ts'
 import type { RouteRecord } from '../../../contract/table/records.ts'
 import { totalInput, type Usage, withoutZeros, zeroUsage } from '../../../contract/usage.ts'
-import type { EntryNote } from '../../../store/ledger/contract.ts'
+import { present } from '../../../kit/present.ts'
+import type { EntryNote, UsageCounts } from '../../../store/ledger/contract.ts'
 import type { ParsedRequest, RequestHead } from '../../dialects/core/request.ts'
 import { billOf } from '../../ledger/bill.ts'
 import { type AppliedBudget, budgetsOf, isMetered } from '../../ledger/budgets.ts'
@@ -18,6 +19,7 @@ import type { Hold } from '../../ledger/hold.ts'
 import type { HoldRequest, Holds } from '../../ledger/holds.ts'
 import type { LearnedOutputs } from '../../ledger/learned.ts'
 import { limitsOf } from '../../ledger/limits.ts'
+import type { UnmeteredUsage } from '../../ledger/unmetered.ts'
 import type { ProxyMetrics } from '../../telemetry/metrics.ts'
 import type { StreamResult } from '../answer/stream-answer.ts'
 import type { AdmittedContext } from '../request/context.ts'
@@ -29,7 +31,11 @@ export interface Billing {
   holds: Holds
   /** What earlier answers of each route teach about estimates. */
   learned: LearnedOutputs
-  metrics: Pick<ProxyMetrics, 'usageClamped' | 'usageUnpriced'>
+  metrics: Pick<ProxyMetrics, 'usageClamped' | 'usageUnpriced' | 'charged'>
+  /** Counts requests that no account pays for. */
+  unmetered: Pick<UnmeteredUsage, 'add'>
+  /** Names that tags may have; empty: any. */
+  tagNames: readonly string[]
 }
 
 /** A request with its price. */
@@ -100,6 +106,7 @@ export async function openBill(
     tokens: {},
     flags: [],
     ...(budgets.length > 0 && { budgets: budgets.map(({ budget }) => budget.id) }),
+    ...(Object.keys(ctx.tags).length > 0 && { tags: ctx.tags }),
   }
   const hold = await takeHold(billing, ctx, { ...order, route, about, budgets, teller })
   record.hold = hold?.amount
@@ -142,7 +149,14 @@ export async function openBill(
     quote: (charged) =>
       route.price === undefined || charged.usage === undefined ? undefined : billed(charged).actual,
     async settle(charged) {
+      const count = (channel: string, counts: UsageCounts) => {
+        const { namespace, name, id: key } = caller.key
+        const place = { key, keyName: `${namespace}/${name}`, model: route.name, channel }
+        if (hold === undefined)
+          billing.unmetered.add({ ...place, namespace, tags: ctx.tags }, { requests: 1, ...counts })
+      }
       if (charged === undefined) {
+        count('', { errors: 1 })
         await hold?.settle(0, { ...about, reason: 'unserved' })
         return
       }
@@ -157,12 +171,16 @@ export async function openBill(
       record.outputLimit = charged.outputLimit
       record.reason = reason
       if (flags.length > 0) record.flags = flags
+      const { target } = charged
+      billing.metrics.charged(route.name, target.key, { cost: actual, usage })
+      const upstreamCost = target.target.cost && cost(target.target.cost, usage, charged.tier)
+      count(target.key, { ...withoutZeros(usage), cost: actual, ...present({ upstreamCost }) })
       if (hold === undefined) return
       record.settled = actual
       record.hold = hold.amount
-      const channel = charged.target.key
+      const channel = target.key
       const tokens = withoutZeros(usage)
-      const note = { ...about, reason, channel, tier: bill.tier, tokens, flags }
+      const note = { ...about, reason, channel, tier: bill.tier, tokens, flags, ...present({ upstreamCost }) }
       await hold.settle(actual, note, totalInput(usage) + usage.output)
     },
   }

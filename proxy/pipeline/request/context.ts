@@ -1,5 +1,6 @@
 /** The state that all stages of one request share, from its arrival to its log line. */
 import type { IncomingMessage } from 'node:http'
+import type { Tags } from '../../../store/ledger/contract.ts'
 import type { Caller } from '../../auth/authenticate.ts'
 import type { GatewayError } from '../../errors.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
@@ -41,6 +42,8 @@ export class RequestContext {
   /** How long the request may still wait for the store. */
   readonly time = new StoreTime()
   readonly startedAt = performance.now()
+  /** What the request is for; see tagsOf. */
+  tags: Tags = {}
   /** The error that the client got in an event, after a status of success. Logged like one that is thrown. */
   error: GatewayError | undefined
   readonly #ends: (() => void)[] = []

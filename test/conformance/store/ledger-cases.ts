@@ -36,11 +36,13 @@ export function ledgerCases(current: Current): void {
       credited: 0,
       subs: {},
       budgets: {},
+      levels: {},
       epoch: EPOCH,
       entries: 0,
       lastEntry: undefined,
       journaled: undefined,
       trimmedTo: undefined,
+      countedTo: undefined,
       restoredTo: undefined,
     })
     expect(await ledger().entries(ACCOUNT, undefined, 10)).toEqual([])

@@ -8,6 +8,7 @@ import { holdCases } from './hold-cases.ts'
 import { ledgerCases } from './ledger-cases.ts'
 import { meterCases } from './meter-cases.ts'
 import { stateCases } from './state-cases.ts'
+import { usageCases } from './usage-cases.ts'
 
 export interface StoreUnderTest {
   store: Store
@@ -40,6 +41,7 @@ export function storeConformance(name: string, create: CreateStore): void {
     describe('holds', () => holdCases(use))
     describe('meters', () => meterCases(use))
     describe('budgets', () => budgetCases(use))
+    describe('usage', () => usageCases(use))
     describe('affinity and state', () => stateCases(use))
     describe('conversations', () => conversationCases(use))
   })

@@ -195,12 +195,15 @@ export const CONTROLLER: Mutant[] = [
     'controller/books/sweep.test.ts',
     // The holds of a dead proxy stay on accounts that no proxy uses any more.
     [
-      'await this.#reap(account)\n      if (this.#journal === undefined) await this.#trimSometimes(account)',
-      'if (this.#journal === undefined) await this.#trimSometimes(account)',
+      'await this.#reap(account)\n      await this.#usage.count(account)\n      if (this.#journal',
+      'await this.#usage.count(account)\n      if (this.#journal',
     ],
     // The entries of a busy account fill the memory of Redis.
     ['await this.#trimSometimes(account)', 'void account'],
-    ['await this.#reap(account)\n        await this.#trim(account)', 'await this.#reap(account)'],
+    [
+      'await this.#reap(account)\n        await this.#usage.count(account)\n        await this.#trim(account)',
+      'await this.#reap(account)',
+    ],
     // Old entries are removed at every look.
     ['this.#trimmedAt.set(account, now)', ''],
     // An account that was used last of all is read for ever.

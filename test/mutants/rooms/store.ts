@@ -95,6 +95,28 @@ export const STORE: Mutant[] = [
     ['    if (nowMs < until)\n', ''],
   ),
   ...faults(
+    'store/ledger/usage.ts',
+    CONFORMANCE,
+    // A late settle counts its request once more.
+    ["if (kind === 'late' || note === undefined) return cost", 'if (note === undefined) return cost'],
+    // Requests that failed look like others.
+    ["...(reason === 'unserved' && { errors: 1 })", ''],
+    // A key sees the usage of another one.
+    ['|| (only !== undefined && key !== only)', ''],
+  ),
+  ...faults('store/embedded/ledger.ts', CONFORMANCE, [
+    // Two controllers count the same entries.
+    "if (mark !== undefined && state?.countedTo !== mark.after) return 'MOVED'",
+    '',
+  ]),
+  ...faults(
+    'store/lua/ledger/usage.lua',
+    'test/conformance/store/redis.test.ts',
+    ["if (redis.call('HGET', BAL, 'um') or '') ~= ARGV[1] then return 'MOVED' end", ''],
+    ['sums[letter] = (sums[letter] or 0) + tonumber(count)', 'sums[letter] = tonumber(count)'],
+    ["if day == '' then day = today end", "if day == '' then day = 0 end"],
+  ),
+  ...faults(
     'store/lua/ledger/budgets.lua',
     'test/conformance/store/redis.test.ts',
     ['if now >= sums.ends then sums.spent = 0 end', ''],

@@ -15,6 +15,7 @@ import { relay } from './relay.ts'
 import { responses } from './responses.ts'
 import { named } from './schemas.ts'
 import { stored } from './stored.ts'
+import { usageOperations } from './usage.ts'
 
 export const OPERATIONS: readonly Operation[] = [
   chat,
@@ -24,6 +25,7 @@ export const OPERATIONS: readonly Operation[] = [
   embeddings,
   ...images,
   ...models,
+  ...usageOperations,
   relay,
 ]
 

@@ -1,0 +1,90 @@
+/** Who used what: the usage of all accounts, added up as asked for. */
+import { unmeteredId } from '../../contract/ids.ts'
+import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
+import type { Ledger, UsageCounts } from '../../store/ledger/contract.ts'
+import { addCounts } from '../../store/ledger/usage.ts'
+import type { Dimension, UsageLine, UsageQuery } from '../snapshot.ts'
+import type { UsageCounter } from './usage-counter.ts'
+
+interface Known {
+  accounts: ReadonlyMap<string, AccountRecord>
+  keys: ReadonlyMap<string, KeyRecord>
+}
+
+/** What names the rows. */
+interface Names extends Known {
+  /** Places of keys without an account. */
+  unmetered: ReadonlySet<string>
+}
+
+const WALK_PAGE = 1_000
+/** Accounts that are read at once. */
+const AT_ONCE = 16
+
+/** Counts what is new first, so that costs add up to those of the ledger. Rejects with StoreUnavailable. */
+export async function reportUsage(
+  ledger: Pick<Ledger, 'walk' | 'usage' | 'tagUsage'>,
+  counter: Pick<UsageCounter, 'count'>,
+  { accounts, keys }: Known,
+  { from, to, by }: UsageQuery,
+): Promise<UsageLine[]> {
+  const namespaces = new Set([...keys.values(), ...accounts.values()].map(({ namespace }) => namespace))
+  const known: Names = { accounts, keys, unmetered: new Set([...namespaces].map(unmeteredId)) }
+  const lines = new Map<string, UsageLine>()
+  const add = (all: Partial<Record<Dimension, string>>, counts: UsageCounts) => {
+    const of = Object.fromEntries(by.map((dimension) => [dimension, all[dimension] ?? '']))
+    const name = JSON.stringify(of)
+    const line = lines.get(name) ?? { of, counts: {} }
+    lines.set(name, line)
+    addCounts(line.counts, counts)
+  }
+  const namesOfKeys = new Map([...known.keys.values()].map((key) => [key.id, `${key.namespace}/${key.name}`]))
+  const read = async (place: string) => {
+    await counter.count(place)
+    const span = { from, to }
+    if (by.includes('tag')) {
+      const account = nameOf(known, place, '')
+      for (const { day, name, value, counts } of await ledger.tagUsage(place, span))
+        add({ account, day: dateOf(day), tag: `${name}=${value === '' ? '(others)' : value}` }, counts)
+      return
+    }
+    for (const { day, key, keyName, model, channel, sub, counts } of await ledger.usage(place, span)) {
+      const account = nameOf(known, place, sub)
+      const name = keyName ?? namesOfKeys.get(key) ?? key
+      add({ account, key: name, model, channel, day: dateOf(day) }, counts)
+    }
+  }
+  await each(await placesOf(ledger, known), read)
+  return [...lines.values()].sort((a, b) => (JSON.stringify(a.of) < JSON.stringify(b.of) ? -1 : 1))
+}
+
+/** All accounts ever opened, and the places of keys without one. */
+async function placesOf(ledger: Pick<Ledger, 'walk'>, { unmetered }: Names): Promise<Set<string>> {
+  const places = new Set(unmetered)
+  let cursor: string | undefined
+  do {
+    const page = await ledger.walk(cursor, WALK_PAGE)
+    for (const account of page.accounts) places.add(account)
+    cursor = page.next
+  } while (cursor !== undefined)
+  return places
+}
+
+/** Empty for keys without an Account; the id of an account that is gone. */
+function nameOf({ accounts, unmetered }: Names, place: string, sub: string): string {
+  const id = sub === '' ? place : sub
+  const record = accounts.get(id)
+  if (record?.ofKey === true) return ''
+  if (record !== undefined) return `${record.namespace}/${record.name}`
+  return unmetered.has(place) ? '' : id
+}
+
+const dateOf = (day: number) => new Date(day * 86_400_000).toISOString().slice(0, 10)
+
+async function each(places: ReadonlySet<string>, work: (place: string) => Promise<void>): Promise<void> {
+  const queue = places.values()
+  const lane = async () => {
+    for (const place of queue) await work(place)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, lane))
+}
