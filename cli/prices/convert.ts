@@ -1,4 +1,5 @@
 /** Turns an entry of a price list into a `price` block. What the block cannot express is named, never dropped silently. */
+import type { ModelRouteSpec } from '../../contract/api/index.ts'
 import { MAX_DOLLARS } from '../../contract/money.ts'
 import { asPrice, type Decimal, decimalText, quotient, shifted } from './decimal.ts'
 import { ABOUT_PRICES, type Listed } from './price-list.ts'
@@ -17,17 +18,11 @@ const TOKENS = {
 } as const
 const TOKEN_FIELDS = Object.entries(TOKENS)
 type TokenKind = (typeof TOKENS)[keyof typeof TOKENS]
-type TokenBlock = { [Kind in TokenKind]?: string }
+type TokenBlock = { [Kind in TokenKind]?: string | undefined }
 
 /** The `price` of a ModelRoute: decimal dollars, per million tokens where they are for tokens. */
-export interface PriceBlock extends TokenBlock {
-  perCall?: { webSearch?: string; fileSearch?: string; codeInterpreter?: string }
-  above?: (TokenBlock & { tokens: number })[]
-  perRequest?: string
-  perImage?: string
-  images?: { size?: string; quality?: string; amount: string }[]
-  multipliers?: Record<string, string>
-}
+export type PriceBlock = NonNullable<ModelRouteSpec['price']>
+type AboveRow = NonNullable<PriceBlock['above']>[number]
 
 export interface Converted {
   /** Undefined: the entry has no price that a route could have. */
@@ -90,8 +85,9 @@ class Conversion {
   }
 
   /** Prices of long prompts. What the list does not raise keeps its price, as it does for the gateway that reads the list. */
-  #above(base: TokenBlock): (TokenBlock & { tokens: number })[] {
-    if (base.input === undefined || base.output === undefined) return []
+  #above(base: TokenBlock): AboveRow[] {
+    const { input, output } = base
+    if (input === undefined || output === undefined) return []
     const thresholds = [...this.#entry.numbers.keys()].flatMap((name) => {
       const [, field = '', thousands] = THRESHOLD.exec(name) ?? []
       return Object.hasOwn(TOKENS, field) ? [Number(thousands)] : []
@@ -100,7 +96,8 @@ class Conversion {
       .toSorted((a, b) => a - b)
       .map((thousands) => {
         const own = this.#tokens(`_above_${thousands}k_tokens`)
-        return { tokens: thousands * 1_000, ...tokensOf(base), ...own }
+        const both = { input: own.input ?? input, output: own.output ?? output }
+        return { tokens: thousands * 1_000, ...tokensOf(base), ...own, ...both }
       })
   }
 

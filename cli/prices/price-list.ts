@@ -71,7 +71,7 @@ function jsonOf(content: string, path: string): unknown {
 
 function listed(name: string, value: unknown, path: string): Listed {
   const quoted = JSON.stringify(name)
-  const parsed = entry.safeParse(value)
+  const parsed = entry.safeParse(value instanceof NumberText ? undefined : value)
   if (!parsed.success) {
     const what = parsed.error.issues[0]?.path[0] === 'mode' ? 'mode must be text' : 'it must be an object'
     throw new CommandFailure(`${path}: entry ${quoted}: ${what}`)
