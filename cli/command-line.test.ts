@@ -30,6 +30,14 @@ describe('help', () => {
     for (const name of [...PROGRAMS, ...TOOLS]) expect(out).toMatch(new RegExp(`^  ${name} +\\w`, 'm'))
   })
 
+  it.each(['import', 'check', 'suggest'])('of prices %s reads nothing', async (name) => {
+    const { code, out, err } = await run('prices', name, '--help')
+    expect([code, err]).toEqual([0, []])
+    expect(out).toContain(`Usage: sluice prices ${name}`)
+    expect(out).toContain('Exit code 1 if')
+    expect((await run('--help')).out).toMatch(/^ {2}prices +\w/m)
+  })
+
   it.each([...PROGRAMS, ...TOOLS])('of %s starts nothing', async (name) => {
     for (const argv of [
       [name, '--help'],
@@ -63,6 +71,10 @@ it.each([
   [['logs', '--key='], 'It is empty'],
   [['validate'], "required option '-f, --file <path>' not specified"],
   [['validate', '--strict=yes', '-f', 'a'], '--strict'],
+  [['prices', 'suggest'], "sluice prices suggest: missing required argument 'model'"],
+  [['prices', 'import', 'p.json', '-o', 'xml'], 'It must be one of yaml, table, json'],
+  [['prices', 'check'], "sluice prices check: missing required argument 'list'"],
+  [['prices', 'imprt'], "sluice prices: unknown command 'imprt'; did you mean import?"],
   [['dev', 'one', 'two'], 'sluice dev: too many arguments'],
   [['dev', '--prot', '9000'], "unknown option '--prot'; did you mean --port?"],
   [['dev', '--port', '70000'], 'It must be a whole number from 0 to 65535'],

@@ -573,6 +573,10 @@ describe('routes', () => {
           'type images; add input and output, or perRequest',
       )
     expect(condition(compiled, 'ModelRoute/free', 'Priced')).toBe('True Priced')
+    expect(message(compiled, 'ModelRoute/unpriced', 'Priced')).toBe(
+      'enforced accounts cannot use the route: set spec.price or spec.free: true; `sluice prices suggest unpriced` ' +
+        'prints a price block to put under spec',
+    )
   })
 
   it.each([

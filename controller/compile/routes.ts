@@ -160,13 +160,19 @@ function isImagesOnly(type: ChannelType | undefined): boolean {
 
 function priced(spec: ModelRouteSpec, imagesOnly: boolean, generation: number) {
   if (spec.free === true) return isPriced(generation, 'the model is free')
-  if (spec.price === undefined) return isUnpriced(generation, 'set spec.price or spec.free: true')
+  if (spec.price === undefined) return isUnpriced(generation, howToPrice(spec))
   if (!pricesAnswers(spec.price, imagesOnly))
     return isUnpriced(
       generation,
       'spec.price.perImage alone is only enough if all channels have the type images; add input and output, or perRequest',
     )
   return isPriced(generation, 'the model has a price')
+}
+
+function howToPrice({ channels, model }: ModelRouteSpec): string {
+  const names = [...channels.map((channel) => channel.model ?? model), model]
+  const name = names.find((one) => !one.includes('*')) ?? 'MODEL'
+  return `set spec.price or spec.free: true; \`sluice prices suggest ${name}\` prints a price block to put under spec`
 }
 
 function isPriced(generation: number, message: string) {

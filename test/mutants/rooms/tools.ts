@@ -33,6 +33,45 @@ export const TOOLS: Mutant[] = [
     ['if (before !== undefined) return before', 'if (before !== undefined) return before + 1'],
   ),
 
+  ...faults(
+    'cli/prices/decimal.ts',
+    'cli/prices/decimal.test.ts',
+    // A price with too many decimals is cut off.
+    ['(exact ? 0n : 1n)', '0n'],
+    ['digits * 10n ** BigInt(-left), places: 0', 'digits, places: 0'],
+  ),
+  ...faults(
+    'cli/prices/price-list.ts',
+    'cli/prices/price-list.test.ts',
+    // A number is a float before it is a price.
+    ['context?.source ?? String(value)', 'String(value * 1.1)'],
+    // A price that is text is ignored.
+    ['else if (COST.test(field))', 'else if (false)'],
+  ),
+  ...faults(
+    'cli/prices/convert.ts',
+    'cli/prices/price-list.test.ts',
+    // A tier that raises only some prices counts for all.
+    ['ratios.some((one) => one !== factor)', 'false'],
+    // What has no counterpart is dropped silently.
+    ['if (this.#left.size > 0)', 'if (this.#left.size > 99)'],
+  ),
+  ...faults(
+    'cli/prices/compare.ts',
+    'cli/prices/import.test.ts',
+    // The first of several prices is chosen silently.
+    ['offers.some((other) => pricesOf(other) !== pricesOf(first))', 'offers.length > 99'],
+  ),
+  ...faults(
+    'cli/prices/block.ts',
+    'cli/prices/import.test.ts',
+    ["return of('input')", 'return undefined'],
+    // A block loses the prices that only the route has.
+    ['    ...own,\n    ...list,', '    ...list,'],
+  ),
+  // A route without a price passes the check.
+  ...faults('cli/prices/import.ts', 'cli/prices/import.test.ts', ["'differs', 'unpriced', ", "'differs', "]),
+
   // Accounts wait, and the status calls everything well.
   ...faults('cli/status.ts', 'cli/status.test.ts', ["kind === 'evicts_all'", "kind === 'evicts'"]),
 
