@@ -69,6 +69,25 @@ export function choices<Word extends string>(words: readonly Word[]): Parse<Word
   }
 }
 
+/** Words separated by commas. */
+export function list(given: string): string[] {
+  return given.split(',').filter((word) => word !== '')
+}
+
+/** `requestsPerMinute=10`, added to those before. */
+export function limits(given: string, before: Readonly<Record<string, number>> = {}): Record<string, number> {
+  const [, name, number] = /^([A-Za-z]+)=([1-9][0-9]{0,12})$/.exec(given) ?? []
+  if (name === undefined) throw new InvalidArgumentError('It must be a limit such as requestsPerMinute=10.')
+  return { ...before, [name]: Number(number) }
+}
+
+/** `5`, `5/Month`, `0.5/Day`. */
+export function budgets(given: string): { amount: string; period?: string } {
+  const [, amount, period] = /^([0-9]+(?:\.[0-9]+)?)(?:\/([A-Za-z]+))?$/.exec(given) ?? []
+  if (amount === undefined) throw new InvalidArgumentError('It must be a budget such as 5/Month.')
+  return period === undefined ? { amount } : { amount, period }
+}
+
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** `90s`, `15m`, `2h` or `7d`, in ms. */

@@ -1,22 +1,13 @@
 /** The commands with their arguments and help. The code of a command is loaded when it runs, so that each starts fast. */
 import { setFlagsFromString } from 'node:v8'
-import { Command, CommanderError, type Option } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { DEFAULT_ENDPOINT, ENDPOINT_NAMES } from '../contract/endpoints.ts'
 import { present } from '../kit/present.ts'
-import {
-  addresses,
-  choice,
-  choices,
-  count,
-  day,
-  dollars,
-  span,
-  status,
-  text,
-  texts,
-  valued,
-} from './arguments.ts'
+import { choice, choices, count, day, dollars, span, status, text, texts, valued } from './arguments.ts'
 import { CommandFailure, type Terminal, type Tool, UsageError } from './command.ts'
+import { addKeys } from './commands/keys.ts'
+import { prose, type Runs, withAdmin, withOutput } from './commands/parts.ts'
+import { addPrices } from './commands/prices.ts'
 import { version } from './version.ts'
 
 const MAX_TOKENS = 10_000_000
@@ -67,9 +58,6 @@ function commandLine(terminal: Terminal, ended: (code: number) => void): Command
     })
   return line
 }
-
-/** One line of a paragraph; commander wraps it. */
-const prose = (text: string) => text.replace(/\s+/g, ' ').trim()
 
 /** Commander's message in the form of our own error lines. */
 function sentenceOf(command: Command, message: string): string {
@@ -145,8 +133,6 @@ function settingsOf(folder: string | undefined, { port, adminPort, host }: DevOp
 
 const NEEDS_REDIS = `
 Reads SLUICE_REDIS_URL and SLUICE_SEALING_KEYS_FILE; in a cluster, run it in the pod of a controller.`
-
-type Runs = <Options>(command: Command, load: () => Promise<Tool<Options>>) => Command
 
 function addTools(line: Command, terminal: Terminal, ended: (code: number) => void): void {
   const runs: Runs = <Options>(command: Command, load: () => Promise<Tool<Options>>) =>
@@ -336,6 +322,7 @@ With one: gives it back its sums, and the leader opens it.`),
     async () => (await import('./ledger/restore.ts')).restore,
   )
 
+  addKeys(line, runs)
   addPrices(line, runs)
 
   runs(
@@ -349,100 +336,6 @@ With one: gives it back its sums, and the leader opens it.`),
       .addHelpText('after', '\nExit code 1 if there is no such key.'),
     async () => (await import('./key.ts')).key,
   )
-}
-
-function addPrices(line: Command, runs: Runs): void {
-  const prices = line
-    .command('prices')
-    .summary('take prices of routes from a list, compare them, or suggest one')
-    .description('Takes prices of ModelRoutes from a price list, compares them, or suggests one.')
-  runs(
-    withRoutes(prices.command('import'))
-      .summary('the price blocks that a price list gives the routes')
-      .description(
-        prose(`Reads a price list in the format that LiteLLM publishes (model_prices_and_context_window.json), and prints a price
-block for each ModelRoute that it would change, with the difference. Writes nothing: put the block under spec of the
-ModelRoute.`),
-      )
-      .addOption(format(['yaml', 'table', 'json']))
-      .addHelpText('after', '\nExit code 1 if the list or a ModelRoute cannot be read.'),
-    async () => (await import('./prices/import.ts')).importPrices,
-  )
-  runs(
-    withRoutes(prices.command('check'))
-      .summary('which routes have other prices than a price list')
-      .description(
-        'Compares the prices of ModelRoutes with a price list in the format that LiteLLM publishes.',
-      )
-      .addOption(format(['table', 'yaml', 'json']))
-      .addHelpText(
-        'after',
-        `\n${prose(`Exit code 1 if the prices of a ModelRoute differ, it has none though the list does, or several entries fit it
-with other prices than its own; or if the list or a ModelRoute cannot be read.`)}`,
-      ),
-    async () => (await import('./prices/import.ts')).checkPrices,
-  )
-  runs(
-    prices
-      .command('suggest')
-      .summary('a price block for a well-known model')
-      .description(
-        prose(`Prints a price block for a model from the small catalogue that ships with this version, with the date and the
-source of the price. Check it against the source before you use it.`),
-      )
-      .argument('<model>', 'name of the model, as its vendor calls it')
-      .addOption(format(['yaml', 'json']))
-      .addHelpText('after', '\nExit code 1 if the catalogue does not have the model.'),
-    async () => (await import('./prices/suggest.ts')).suggest,
-  )
-}
-
-function withRoutes(command: Command): Command {
-  return command
-    .argument('<list>', 'price list; - for standard input')
-    .addOption(
-      valued(
-        '-f, --file <path>',
-        'ModelRoutes: file, folder, or - for standard input; may be repeated; default: the cluster of the kubeconfig',
-        texts,
-      ),
-    )
-    .addOption(
-      valued(
-        '-n, --namespace <name>',
-        'only this namespace; with -f, the one of documents that name none, default `default`',
-        text,
-      ),
-    )
-}
-
-/** The output formats of a command; the first is the default. */
-function format<Word extends string>(words: readonly [Word, ...Word[]]): Option {
-  return valued(`-o, --output <${words.join('|')}>`, 'output format', choice(words)).default(words[0])
-}
-
-function withOutput(command: Command): Command {
-  return command.addOption(
-    valued('-o, --output <json|table>', 'output format', choice(['table', 'json'])).default('table'),
-  )
-}
-
-function withAdmin(command: Command): Command {
-  return command
-    .addOption(
-      valued(
-        '--admin <url,url>',
-        'admin ports to read; default SLUICE_ADMIN_URLS, else http://127.0.0.1:8081, else the pods',
-        addresses,
-      ),
-    )
-    .addOption(
-      valued(
-        '--sluice-namespace <name>',
-        'namespace of the pods; default sluice, else the one of the kubeconfig',
-        text,
-      ),
-    )
 }
 
 /** Prints an expected failure as one sentence, and returns the exit code. */

@@ -2,6 +2,39 @@
 import { faults, type Mutant } from '../fault.ts'
 
 export const TOOLS: Mutant[] = [
+  ...faults(
+    'cli/keys/create.ts',
+    'test/e2e/keys.test.ts',
+    // A repeated command makes the key that an interruption left out of reach useless for ever.
+    [
+      "const isMade = known !== undefined && (await place.get('Secret', secret)) !== undefined",
+      'const isMade = known !== undefined',
+    ],
+    // A key silently keeps an older spec.
+    ['!isDeepStrictEqual(withDefaults(known.spec), withDefaults(wanted))', 'false'],
+    // A rehearsal creates keys.
+    ["if (dryRun) return { name, note: 'would be created' }", ''],
+  ),
+  ...faults(
+    'cli/keys/change.ts',
+    'test/e2e/keys.test.ts',
+    // Two rotations leave no time to replace the first key.
+    ['if (running !== undefined)\n', 'if (false)\n'],
+    // The old key is good for ever.
+    ['.map((ref) => ({ ...ref, notAfter: until }))', ''],
+    ['if (!isRevoked && !dryRun) await', 'if (!isRevoked) await'],
+  ),
+  ...faults(
+    'cli/credits.ts',
+    'test/e2e/keys.test.ts',
+    // A repeated command with another amount seems to add it.
+    ['if (known !== undefined && !isDeepStrictEqual(known.spec, spec))', 'if (false)'],
+  ),
+  ...faults('cli/resources/folder.ts', 'test/e2e/keys.test.ts', [
+    // Everybody on the machine reads the keys.
+    'Secret: 0o600',
+    'Secret: 0o644',
+  ]),
   // Rooms of the proxy import each other.
   ...faults('tools/check-imports.ts', 'tools/check-imports.test.ts', [
     'from === to || ',
