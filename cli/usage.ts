@@ -15,7 +15,7 @@ interface UsageOptions extends AdminOptions {
 }
 
 /** Of a table; the others are in JSON and CSV. */
-const SHOWN = ['requests', 'errors', 'input', 'cachedInput', 'output', 'images']
+const SHOWN = ['requests', 'errors', 'input', 'cachedInput', 'output']
 
 export const usage: Tool<UsageOptions> = async (options, terminal) => {
   const { since, until, by, output } = options

@@ -1,5 +1,6 @@
 /** Compares and merges `price` blocks field by field, and writes them as YAML. */
 import { stringify } from 'yaml'
+import { present } from '../../kit/present.ts'
 import type { PriceBlock } from './convert.ts'
 import { decimalOf, decimalText } from './decimal.ts'
 
@@ -13,7 +14,7 @@ export interface Change {
 
 /** Each price of a block by its dotted name. Prices of images by size are left out: no list has them. */
 export function fieldsOf(block: PriceBlock): Map<string, string> {
-  const { perCall = {}, above = [], multipliers = {}, images: _images, ...plain } = block
+  const { perCall = {}, above = [], multipliers = {}, images: _, ...plain } = block
   const fields = new Map<string, string>()
   const add = (prefix: string, prices: object) => {
     for (const [name, price] of Object.entries(prices))
@@ -48,7 +49,7 @@ function defaultOf(field: string, prices: ReadonlyMap<string, string>): string |
 /** The prices of `own` that `list` does not have, dotted. */
 export function keptOf(own: PriceBlock | undefined, list: PriceBlock): string[] {
   const listed = fieldsOf(list)
-  const images = own?.images === undefined ? [] : ['images']
+  const images = Object.keys(present({ images: own?.images }))
   return [...[...fieldsOf(own ?? {}).keys()].filter((field) => !listed.has(field)), ...images]
 }
 

@@ -16,6 +16,10 @@ beforeAll(async () => {
 const BAD = 'ä b*********'
 
 const secret = () => ({ name: 's', key: 'k' })
+const prices = () => ({
+  ...{ input: '1', output: '1', above: [{ tokens: 1, input: '1', output: '1' }] },
+  ...{ perImage: '1', images: [{ size: '1x1', amount: '1' }] },
+})
 /** Fields that a bad text needs beside it, so that nothing is missing. */
 const AROUND: Record<KindName, object> = {
   ApiKey: { accountRef: { name: 'a' }, secretRef: secret() },
@@ -26,13 +30,7 @@ const AROUND: Record<KindName, object> = {
     ...{ auth: { scheme: 'Header', header: 'x-key' } },
     tls: { caRef: secret(), clientCertificateRef: { name: 's' } },
   },
-  ModelRoute: {
-    ...{ model: 'm', channels: [{ name: 'c' }] },
-    price: {
-      ...{ input: '1', output: '1', above: [{ tokens: 1, input: '1', output: '1' }] },
-      ...{ perImage: '1', images: [{ size: '1x1', amount: '1' }] },
-    },
-  },
+  ModelRoute: { model: 'm', channels: [{ name: 'c', cost: prices() }], price: prices() },
 }
 
 /** The same for fields that exclude those of AROUND: the rule against both is irrelevant here. */

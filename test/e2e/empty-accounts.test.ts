@@ -42,6 +42,7 @@ const NO_POST: Record<string, number> = {
   '/v1/responses/:id/input_items': 405,
   '/v1/models': 405,
   '/v1/models/*model': 405,
+  '/v1/usage': 405,
 }
 
 let upstream: ScriptedUpstream

@@ -25,16 +25,12 @@ export interface DaySpan {
   to: number
 }
 
-/** Reads `since` and `until`; the last 30 days without them. Throws GatewayError invalid_request. */
+/** Reads `since` and `until`; the last 30 days without them, and the last 92 of more. Throws GatewayError invalid_request. */
 export function daySpan(query: URLSearchParams, nowMs: number): DaySpan {
   const today = Math.floor(nowMs / DAY_MS)
   const to = dayOf(query, 'until') ?? today
   const from = dayOf(query, 'since') ?? to - DEFAULT_DAYS + 1
-  if (from > to || to - from >= MOST_DAYS)
-    throw new GatewayError('invalid_request', `since and until must be 1 to ${MOST_DAYS} days.`, {
-      param: 'since',
-    })
-  return { from, to }
+  return { from: Math.max(from, to - MOST_DAYS + 1), to }
 }
 
 function dayOf(query: URLSearchParams, name: string): number | undefined {

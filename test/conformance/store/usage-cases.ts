@@ -110,7 +110,7 @@ export function usageCases(current: Current): void {
   describe('days', () => {
     test('are those of the entries, in UTC', async () => {
       await request('r1', 1)
-      const at = await hold(ledger(), reservation('clock', 0))
+      const at = Number((await ledger().balance(ACCOUNT))?.lastEntry?.split('-')[0])
       await current().advance((today + 1) * DAY - at)
       await request('r2', 2)
       await count()

@@ -69,7 +69,7 @@ export const usageOperations: Operation[] = [
     parameters: [
       errorShape,
       day('since', 'First day; 30 days before the last one by default.'),
-      day('until', 'Last day; today by default. At most 92 days.'),
+      day('until', 'Last day; today by default. Of more than 92 days the last ones are shown.'),
     ],
     answers: {
       200: { description: 'Money, limits, models, and each day by model.', content: { [JSON_TYPE]: usage } },
