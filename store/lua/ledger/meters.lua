@@ -3,54 +3,62 @@
 
 -- Meters are four arguments each, from `first` on: id, limit, window in ms (0: live holds), what the request takes. For a
 -- settle, by how much to raise the level. Only a run that has meters calls this: to make its functions costs as much as a
--- command.
+-- command. Call `read` before the others, once the fields are loaded.
 local function open_meters(first)
   local TOLERANCE, RUNNING_WAIT_MS = 1e-6, 1000
-  local meters = {}
+  local meters, count = {}, 0
   for at = first, #ARGV, 4 do
-    meters[#meters + 1] = {
-      id = ARGV[at],
+    local window = tonumber(ARGV[at + 2])
+    count = count + 1
+    meters[count] = {
+      field = (window == 0 and 'r:' or 'l:') .. ARGV[at],
       most = tonumber(ARGV[at + 1]),
-      window = tonumber(ARGV[at + 2]),
+      window = window,
       takes = tonumber(ARGV[at + 3]),
     }
-  end
-
-  local function level_of(meter, now)
-    if meter.window == 0 then return number('r:' .. meter.id) end
-    local level, at = string.match(field('l:' .. meter.id) or '', '^([^|]+)|(%d+)|')
-    if not level then return 0 end
-    return math.max(0, tonumber(level) - (math.max(0, now - tonumber(at)) * meter.most) / meter.window)
-  end
-
-  local function set_level(meter, level, now)
-    local empty = now + math.ceil(level * meter.window / meter.most)
-    set('l:' .. meter.id, string.format('%.17g|%.0f|%.0f', level, now, empty))
   end
 
   local opened = {}
 
   -- Adds the fields of the meters to `names`.
   function opened.add_fields(names)
-    for _, meter in ipairs(meters) do
-      names[#names + 1] = (meter.window == 0 and 'r:' or 'l:') .. meter.id
+    for i = 1, count do
+      names[#names + 1] = meters[i].field
+    end
+  end
+
+  -- How full each meter is now.
+  function opened.read(now)
+    for i = 1, count do
+      local meter = meters[i]
+      local stored = field(meter.field)
+      if not stored then
+        meter.level = 0
+      elseif meter.window == 0 then
+        meter.level = tonumber(stored)
+      else
+        local level, at = string.match(stored, '^([^|]+)|(%d+)|')
+        meter.level = math.max(0, tonumber(level) - (math.max(0, now - tonumber(at)) * meter.most) / meter.window)
+      end
     end
   end
 
   -- Room in each meter, as one text.
-  function opened.room(now)
+  function opened.room()
     local room = {}
-    for i, meter in ipairs(meters) do
-      room[i] = text(math.max(0, math.floor(meter.most - level_of(meter, now) + TOLERANCE)))
+    for i = 1, count do
+      local meter = meters[i]
+      room[i] = text(math.max(0, math.floor(meter.most - meter.level + TOLERANCE)))
     end
     return table.concat(room, ' ')
   end
 
   -- The meter that has no room for the longest time (counted from 0), and for how long in ms; nil if all have room.
-  function opened.full(now)
+  function opened.full()
     local full, longest
-    for i, meter in ipairs(meters) do
-      local over = level_of(meter, now) + math.min(meter.takes, meter.most) - meter.most
+    for i = 1, count do
+      local meter = meters[i]
+      local over = meter.level + math.min(meter.takes, meter.most) - meter.most
       if over > TOLERANCE then
         local wait = meter.window == 0 and RUNNING_WAIT_MS or math.ceil((over * meter.window) / meter.most)
         if not longest or wait > longest then
@@ -61,16 +69,24 @@ local function open_meters(first)
     return full, longest
   end
 
-  function opened.take(now)
-    for _, meter in ipairs(meters) do
-      if meter.window ~= 0 then set_level(meter, level_of(meter, now) + meter.takes, now) end
+  -- Raises the levels by what the request takes, or by what it took more. That of live holds is raised with the hold.
+  function opened.raise(now)
+    for i = 1, count do
+      local meter = meters[i]
+      if meter.window == 0 then
+        meter.level = meter.level + 1
+      else
+        meter.level = math.max(0, meter.level + meter.takes)
+        local empty = now + math.ceil(meter.level * meter.window / meter.most)
+        set(meter.field, string.format('%.17g|%.0f|%.0f', meter.level, now, empty))
+      end
     end
   end
 
+  -- Replaces what requests were admitted with by what they took in fact.
   function opened.correct(now)
-    for _, meter in ipairs(meters) do
-      set_level(meter, math.max(0, level_of(meter, now) + meter.takes), now)
-    end
+    opened.read(now)
+    opened.raise(now)
   end
 
   return opened

@@ -40,6 +40,7 @@ end
 if not field('p') or field('cl') == '1' then return { 'NOACCT' } end
 local now = now_ms()
 expire_due(now, EXPIRED_AT_ONCE)
+if meters then meters.read(now) end
 
 local function funds()
   local free, spent = MOST, ''
@@ -72,7 +73,7 @@ if redis.call('HSETNX', RSV, id, stored) == 0 then
   local known = parse_live(redis.call('HGET', RSV, id))
   if not known then return done({ 'OVER' }) end
   if known.sub ~= sub or (known.requested ~= '' and known.requested ~= ARGV[3]) then return done({ 'CONFLICT' }) end
-  return done({ 'DUP', known.at, funds(), meters and meters.room(now) or '' })
+  return done({ 'DUP', known.at, funds(), meters and meters.room() or '' })
 end
 local short = shortfall(payer, amount, now)
 if short then
@@ -80,15 +81,15 @@ if short then
   return done({ 'NOFUNDS', unpack(short) })
 end
 if meters then
-  local full, wait = meters.full(now)
+  local full, wait = meters.full()
   if full then
     redis.call('HDEL', RSV, id)
-    return done({ 'LIMITED', text(full), text(wait), meters.room(now) })
+    return done({ 'LIMITED', text(full), text(wait), meters.room() })
   end
-  meters.take(now)
+  meters.raise(now)
   add_running(running, 1)
 end
 add_to_both('h', sub, held)
 if of_budgets ~= '' then budgets().hold(of_budgets, held, now, true) end
 lease_until(lease_end)
-return done({ 'OK', text(now), funds(), meters and meters.room(now) or '' })
+return done({ 'OK', text(now), funds(), meters and meters.room() or '' })

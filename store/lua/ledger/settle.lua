@@ -35,7 +35,8 @@ else
   load_fields(unpack(names))
 end
 if not field('p') then return { 'NOACCT' } end
-local now = now_ms()
+-- Most settles need no time: it costs a command.
+local now = (corrections or of_budgets ~= '' or not stored) and now_ms()
 
 -- A restore has counted the cost of this request.
 local counted = ARGV[6] ~= '' and field('ra') and not earlier(field('ra'), ARGV[6])

@@ -177,8 +177,8 @@ export const STORE: Mutant[] = [
     'store/lua/ledger/meters.lua',
     'test/conformance/store/redis.test.ts',
     ['math.min(meter.takes, meter.most) - meter.most', 'meter.takes - meter.most'],
-    ['if meter.window ~= 0 then set_level', 'if false then set_level'],
-    ['level_of(meter, now) + meter.takes), now)', 'level_of(meter, now)), now)'],
+    ["set(meter.field, string.format('%.17g|%.0f|%.0f', meter.level, now, empty))", ''],
+    ['meter.level = math.max(0, meter.level + meter.takes)', ''],
   ),
   ...faults('store/lua/ledger/holds.lua', 'test/conformance/store/redis.test.ts', [
     // A place among requests at a time is never free again.
