@@ -3,7 +3,7 @@ import { ledgerRuns } from '../../harness/property-runs.ts'
 import { createEmbedded } from './embedded.ts'
 import { checkLedger } from './ledger-property.ts'
 
-// FC_RUNS raises this; with fewer runs some replies would be too rare.
+// FC_RUNS raises this; with fewer runs nothing tells whether a reply is too rare.
 const { numRuns, timeLimitMs } = ledgerRuns(Math.max(300, Number(process.env.FC_RUNS ?? 0)))
 
 test(

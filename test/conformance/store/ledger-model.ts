@@ -434,28 +434,35 @@ export class ModelAccount {
     return sum(this.live().map((hold) => (hold.budgets.includes(budget) ? hold.amount : 0)))
   }
 
-  #room(meters: readonly Meter[], now: number): number[] {
+  /** Below 0 in a meter that took more than its limit. */
+  #free(meters: readonly Meter[], now: number): number[] {
     return meters.map((meter) => {
       const level =
         meter.windowMs > 0
           ? this.#meters.level(meter, now)
           : this.live().filter(({ running }) => running.includes(meter.id)).length
-      return Math.max(0, Math.floor(meter.most - level + 1e-6))
+      return Math.floor(meter.most - level + 1e-6)
     })
   }
 
-  /** The whole part of the room is enough to compare: all meters take whole numbers. */
+  #room(meters: readonly Meter[], now: number): number[] {
+    return this.#free(meters, now).map((free) => Math.max(0, free))
+  }
+
+  /** The whole part of what is free is enough to compare: all meters take whole numbers. */
   #limited(meters: readonly Meter[], now: number): ReserveReply | undefined {
-    const room = this.#room(meters, now)
+    const free = this.#free(meters, now)
     const waits = meters.map(({ takes, most, windowMs, ...meter }, i) => {
       const wanted = Math.min(takes, most)
-      if ((room[i] ?? 0) >= wanted) return -1
+      if ((free[i] ?? 0) >= wanted) return -1
       if (windowMs === 0) return 1_000
       const over = this.#meters.level({ ...meter, most, windowMs }, now) + wanted - most
       return Math.ceil((over * windowMs) / most)
     })
     const waitMs = Math.max(...waits, -1)
-    return waitMs < 0 ? undefined : { reply: 'LIMITED', meter: waits.indexOf(waitMs), waitMs, room }
+    return waitMs < 0
+      ? undefined
+      : { reply: 'LIMITED', meter: waits.indexOf(waitMs), waitMs, room: this.#room(meters, now) }
   }
 
   #left({ sub, meters = [], budgets = [], ...command }: Reserve, now: number) {

@@ -28,6 +28,9 @@ import type { CreateStore } from './suite.ts'
 /** How often each reply was given, such as `settle LATE`. */
 type Tally = Map<string, number>
 
+/** With fewer runs, chance alone may miss a rare reply. */
+const ENOUGH_TO_TELL = 300
+
 /** Every reply that work can get. */
 const REPLIES = [
   'open OK',
@@ -75,7 +78,7 @@ const REPLIES = [
 /**
  * The ledger answers random work as the model predicts, and its sums add up after every round. The calls of a round
  * are made at once; a store runs the calls of one client in their order. A property that never gets a reply proves nothing
- * about it: each was given at least once in fifty runs, 200 times in 10,000.
+ * about it: with enough runs to tell, each was given at least once in fifty.
  */
 export async function checkLedger(create: CreateStore, numRuns: number): Promise<void> {
   const tally: Tally = new Map()
@@ -88,6 +91,7 @@ export async function checkLedger(create: CreateStore, numRuns: number): Promise
     }
   })
   await fc.assert(property, { numRuns })
+  if (numRuns < ENOUGH_TO_TELL) return
   const rare = REPLIES.filter((reply) => (tally.get(reply) ?? 0) < numRuns / 50)
   expect(rare).toEqual([])
 }
