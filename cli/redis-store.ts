@@ -20,7 +20,8 @@ export function openRedisStore(env: Environment, instance: string, log: Log): St
   const tls = tlsOf(env, log)
   try {
     const sealing = readKeyRing(path, log)
-    return createRedisStore({ url, stateUrl, tls, sealing, log, instance })
+    const usageDays = env.SLUICE_USAGE_DAYS
+    return createRedisStore({ url, stateUrl, tls, sealing, log, instance, usageDays })
   } catch (error) {
     if (!(error instanceof SealingKeysError)) throw error
     throw new EnvironmentError(`SLUICE_SEALING_KEYS_FILE: ${error.message}; see docs/redis.md`)

@@ -23,6 +23,13 @@ export const processSettings = {
     .describe(
       'Where the controller writes every entry of the ledger as a line of JSON: `stdout`, or `file:<path>`, which it begins anew at 256 MiB and never removes. `off`: nowhere.',
     ),
+  SLUICE_USAGE_DAYS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3_660)
+    .default(400)
+    .describe('Days for which usage is kept in Redis. The same for the controller and the proxies.'),
   SLUICE_NAMESPACE: z
     .string()
     .default('default')

@@ -48,8 +48,9 @@ describe('a round', () => {
     const usage = new UsageCounter(ledger, { key: (id) => `default/${id}` })
     const today = Math.floor(now / 86_400_000)
     const counted = async () => {
-      const [row] = await ledger.usage('a', { from: today, to: today })
-      return [row?.keyName, row?.counts.requests, row?.counts.cost]
+      for await (const [row] of ledger.usage('a', { from: today, to: today }))
+        return [row?.keyName, row?.counts.requests, row?.counts.cost]
+      return []
     }
     const trim = vi.fn(async () => expect(await counted()).toEqual(['default/k', 3, 6]))
     await new Sweep({ ...ledger, trim }, usage).round()

@@ -2,7 +2,7 @@
 import { unmeteredId } from '../../contract/ids.ts'
 import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
 import type { Ledger, UsageCounts } from '../../store/ledger/contract.ts'
-import { addCounts } from '../../store/ledger/usage.ts'
+import { addCounts, DAY_MS } from '../../store/ledger/usage.ts'
 import type { Dimension, UsageLine, UsageQuery } from '../snapshot.ts'
 import type { UsageCounter } from './usage-counter.ts'
 
@@ -32,11 +32,19 @@ export async function reportUsage(
   const known: Names = { accounts, keys, unmetered: new Set([...namespaces].map(unmeteredId)) }
   const lines = new Map<string, UsageLine>()
   const add = (all: Partial<Record<Dimension, string>>, counts: UsageCounts) => {
-    const of = Object.fromEntries(by.map((dimension) => [dimension, all[dimension] ?? '']))
-    const name = JSON.stringify(of)
-    const line = lines.get(name) ?? { of, counts: {} }
-    lines.set(name, line)
+    const name = by.map((dimension) => all[dimension] ?? '').join('\n')
+    let line = lines.get(name)
+    if (line === undefined) {
+      line = { of: Object.fromEntries(by.map((dimension) => [dimension, all[dimension] ?? ''])), counts: {} }
+      lines.set(name, line)
+    }
     addCounts(line.counts, counts)
+  }
+  const dates = new Map<number, string>()
+  const dateOf = (day: number) => {
+    const date = dates.get(day) ?? new Date(day * DAY_MS).toISOString().slice(0, 10)
+    dates.set(day, date)
+    return date
   }
   const namesOfKeys = new Map([...known.keys.values()].map((key) => [key.id, `${key.namespace}/${key.name}`]))
   const read = async (place: string) => {
@@ -48,14 +56,15 @@ export async function reportUsage(
         add({ account, day: dateOf(day), tag: `${name}=${value === '' ? '(others)' : value}` }, counts)
       return
     }
-    for (const { day, key, keyName, model, channel, sub, counts } of await ledger.usage(place, span)) {
-      const account = nameOf(known, place, sub)
-      const name = keyName ?? namesOfKeys.get(key) ?? key
-      add({ account, key: name, model, channel, day: dateOf(day) }, counts)
-    }
+    for await (const rows of ledger.usage(place, span))
+      for (const { day, key, keyName, model, channel, sub, counts } of rows) {
+        const account = nameOf(known, place, sub)
+        const name = keyName ?? namesOfKeys.get(key) ?? key
+        add({ account, key: name, model, channel, day: dateOf(day) }, counts)
+      }
   }
   await each(await placesOf(ledger, known), read)
-  return [...lines.values()].sort((a, b) => (JSON.stringify(a.of) < JSON.stringify(b.of) ? -1 : 1))
+  return [...lines].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, line]) => line)
 }
 
 /** All accounts ever opened, and the places of keys without one. */
@@ -78,8 +87,6 @@ function nameOf({ accounts, unmetered }: Names, place: string, sub: string): str
   if (record !== undefined) return `${record.namespace}/${record.name}`
   return unmetered.has(place) ? '' : id
 }
-
-const dateOf = (day: number) => new Date(day * 86_400_000).toISOString().slice(0, 10)
 
 async function each(places: ReadonlySet<string>, work: (place: string) => Promise<void>): Promise<void> {
   const queue = places.values()

@@ -98,8 +98,8 @@ export function createLedger(now: () => number): Ledger {
       for (const row of rows) count(bookOf(account), row, now())
       return 'OK'
     },
-    async usage(account, span) {
-      return rowsOf(bookOf(account), span)
+    async *usage(account, span) {
+      yield rowsOf(bookOf(account), span)
     },
     async tagUsage(account, { from, to }) {
       return [...bookOf(account).tags]

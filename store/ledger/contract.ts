@@ -57,8 +57,8 @@ export interface Ledger {
    * another one than `after` was counted last. Without it, what an unclear failure may have counted is counted again.
    */
   count(account: string, rows: readonly Counted[], mark?: CountMark): Promise<'OK' | 'MOVED'>
-  /** The usage of an account on these days. Those of 400 days are kept. */
-  usage(account: string, span: UsageSpan): Promise<UsageRow[]>
+  /** The usage of an account on these days, a page at a time. Those of 400 days are kept. */
+  usage(account: string, span: UsageSpan): AsyncIterable<UsageRow[]>
   /** The same by tag. */
   tagUsage(account: string, span: Omit<UsageSpan, 'key'>): Promise<TagRow[]>
 

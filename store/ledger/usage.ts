@@ -8,8 +8,6 @@ import { timeOf } from './entry-log.ts'
 export const DAY_MS = 86_400_000
 /** Usage is kept in parts of so many days. */
 export const PART_DAYS = 32
-/** How long a part is kept after its last day. */
-export const KEPT_DAYS = 400
 /** Days with so many tags count others together, under an empty value. */
 export const MOST_TAGS_A_PART = 10_000
 
@@ -53,15 +51,21 @@ export function packCounts(counts: UsageCounts): string {
 /** Letters of later versions are ignored. */
 export function unpackCounts(packed: string): UsageCounts {
   const counts: UsageCounts = {}
-  for (const part of packed.split(' ')) {
-    const name = BY_LETTER.get(part.charAt(0))
-    if (name !== undefined) counts[name] = Number(part.slice(1))
+  for (let at = 0; at < packed.length; ) {
+    const end = packed.indexOf(' ', at)
+    const next = end < 0 ? packed.length : end
+    const name = BY_LETTER.get(packed.charAt(at))
+    if (name !== undefined) counts[name] = Number(packed.slice(at + 1, next))
+    at = next + 1
   }
   return counts
 }
 
 export function addCounts(into: UsageCounts, more: UsageCounts): void {
-  for (const name of NAMES) if (more[name]) into[name] = (into[name] ?? 0) + more[name]
+  for (const name in more) {
+    const count = more[name as Name]
+    if (count) into[name as Name] = (into[name as Name] ?? 0) + count
+  }
 }
 
 export interface UsageBook {

@@ -22,6 +22,8 @@ interface RedisStoreOptions {
   instance: string
   /** Lines that the request log keeps; default 10,000. */
   logCapacity?: number | undefined
+  /** Days for which usage is kept; default 400. */
+  usageDays?: number | undefined
   /** Time for a command; default 250. Publications, the table and the manifest get more. */
   commandTimeoutMs?: number
 }
@@ -31,7 +33,8 @@ interface RedisStoreOptions {
  * a connection, its methods reject with StoreUnavailable. `follow` never rejects: it reports a Gap once Redis is reachable.
  */
 export function createRedisStore(options: RedisStoreOptions): Store {
-  const { url, stateUrl = url, tls, sealing, log, instance, logCapacity = 10_000, commandTimeoutMs } = options
+  const { url, stateUrl = url, tls, sealing, log, instance } = options
+  const { logCapacity = 10_000, usageDays, commandTimeoutMs } = options
   const connect = (to: string, role: string) =>
     createRedisConnection({ url: to, name: `sluice-${instance}${role}`, log, tls, commandTimeoutMs })
   const main = connect(url, '')
@@ -40,7 +43,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   const config = createRedisConfig(main, () => connect(url, '-follow'), sealing, log)
   return {
     config,
-    ledger: createRedisLedger(main),
+    ledger: createRedisLedger(main, usageDays),
     affinity: createRedisAffinity(state),
     state: createRedisState(state, sealing, logCapacity),
     sealing,

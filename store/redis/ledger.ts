@@ -32,7 +32,8 @@ import { countArgs, readTags, readUsage } from './usage.ts'
 
 type Args = (string | number)[]
 
-export function createRedisLedger(connection: RedisConnection): Ledger {
+/** `usageDays`: how long usage is kept. */
+export function createRedisLedger(connection: RedisConnection, usageDays = 400): Ledger {
   function onHolds(script: 'reserve' | 'renew' | 'settle' | 'reap', account: string, args: Args) {
     const { bal, rsv, tmb, led, gc, exp } = accountKeys(account)
     const keys = [bal, rsv, ...tmb, led, gc, ...(script === 'reap' ? [exp] : [])]
@@ -143,10 +144,10 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
     async count(account, rows, mark) {
       if (rows.length === 0 && mark === undefined) return 'OK'
       if (mark !== undefined) compareEntries(mark.upTo, mark.after ?? mark.upTo)
-      const args = [mark?.after ?? '', mark?.upTo ?? '', ...rows.flatMap(countArgs)]
+      const args = [mark?.after ?? '', mark?.upTo ?? '', usageDays, ...rows.flatMap(countArgs)]
       return countReply.parse(await connection.run('ledger/usage', [accountKeys(account).bal], args))
     },
-    async usage(account, span) {
+    usage(account, span) {
       return readUsage(connection, account, span)
     },
     async tagUsage(account, span) {

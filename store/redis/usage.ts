@@ -4,10 +4,10 @@ import { accountKeys } from '../keys.ts'
 import type { Counted, TagRow, UsageRow, UsageSpan } from '../ledger/contract.ts'
 import { PART_DAYS, packCounts, parseTag, unpackCounts } from '../ledger/usage.ts'
 import type { RedisConnection } from './connection.ts'
-import { pairs } from './replies.ts'
+import { pairs, stored } from './replies.ts'
 
 /** Commands that are sent before their replies are awaited. */
-const AT_ONCE = 500
+const AT_ONCE = 100
 
 /** Arguments of ledger/usage. */
 export function countArgs(row: Counted): (string | number)[] {
@@ -19,29 +19,44 @@ export function countArgs(row: Counted): (string | number)[] {
 
 const hash = z.array(z.string()).transform((flat) => [...pairs(flat)])
 
-export async function readUsage(
+/** A page has the rows of a few keys. */
+export async function* readUsage(
   connection: RedisConnection,
   account: string,
-  { from, to, key }: UsageSpan,
-): Promise<UsageRow[]> {
+  span: UsageSpan,
+): AsyncGenerator<UsageRow[]> {
   const keys = accountKeys(account)
-  const read = async (name: string) => hash.parse(await connection.command(['HGETALL', name]))
-  const rows: UsageRow[] = []
-  for (const part of partsOf({ from, to })) {
-    const names = (await read(keys.use(part))).filter(([id]) => key === undefined || id === key)
+  for (const part of partsOf(span)) {
+    const index = keys.use(part)
+    const names =
+      span.key === undefined
+        ? hash.parse(await connection.command(['HGETALL', index]))
+        : [[span.key, stored.parse(await connection.command(['HGET', index, span.key])) ?? ''] as const]
     for (let at = 0; at < names.length; at += AT_ONCE) {
       const some = names.slice(at, at + AT_ONCE)
-      const all = await Promise.all(some.map(([id]) => read(keys.useOf(part, id))))
-      all.forEach((fields, i) => {
-        const [id = '', name] = some[i] ?? []
-        for (const [field, packed] of fields) {
-          const [day, model = '', channel = '', sub = ''] = field.split('|')
-          if (Number(day) < from || Number(day) > to) continue
-          const counts = unpackCounts(packed)
-          rows.push({ day: Number(day), key: id, keyName: name || undefined, model, channel, sub, counts })
-        }
-      })
+      const all = await Promise.all(
+        some.map(async ([key, name]) => {
+          const fields = hash.parse(await connection.command(['HGETALL', keys.useOf(part, key)]))
+          return rowsOf(fields, { key, keyName: name || undefined }, span)
+        }),
+      )
+      yield all.flat()
     }
+  }
+}
+
+function rowsOf(
+  fields: readonly [string, string][],
+  of: Pick<UsageRow, 'key' | 'keyName'>,
+  { from, to }: UsageSpan,
+): UsageRow[] {
+  const rows: UsageRow[] = []
+  for (const [field, packed] of fields) {
+    const [date, model = '', channel = '', sub = ''] = field.split('|')
+    const day = Number(date)
+    if (day < from || day > to) continue
+    const { key, keyName } = of
+    rows.push({ day, key, keyName, model, channel, sub, counts: unpackCounts(packed) })
   }
   return rows
 }

@@ -135,8 +135,8 @@ async function daysOf(
     addCounts(known.counts, counts)
   }
   for (const place of [unmeteredId(key.namespace), ...(account === undefined ? [] : [account])])
-    for (const { day, model, counts } of await ledger.usage(place, { ...span, key: key.id }))
-      add(day, model, counts)
+    for await (const rows of ledger.usage(place, { ...span, key: key.id }))
+      for (const { day, model, counts } of rows) add(day, model, counts)
   if (account !== undefined)
     for (const row of countedBy(await uncounted(ledger, account)))
       if ('key' in row && row.key === key.id && row.day !== undefined) add(row.day, row.model, row.counts)

@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
--- Counts requests in the usage of an account, in parts of 32 days, each kept for 400 days after its last one.
+-- Counts requests in the usage of an account, in parts of 32 days, each kept for some days after its last one.
 --
 --   KEYS     1 bal: see ledger/account; its field um is the last entry that is counted. It need not exist for a count without
 --            a mark
---   ARGV     1 mark before or '', 2 mark after, or '' for a count without a mark; then for each row seven: day since 1970-01-01 or
---            '' for today, id of the key, "namespace/name" of it or '', model, channel, sub-account or '', counts
+--   ARGV     1 mark before or '', 2 mark after, or '' for a count without a mark, 3 days to keep; then for each row seven: day
+--            since 1970-01-01 or '' for today, id of the key, "namespace/name" of it or '', model, channel, sub-account or '',
+--            counts
 --   Replies  'OK' | 'MOVED': the mark is another one
 --
 -- Counts are "r1 c20 i5": a letter and a number each. A tag is a row whose key is '' and whose model and channel are its name and
@@ -16,7 +17,7 @@
 
 local BAL = KEYS[1]
 local LETTERS = { 'r', 'e', 'c', 'u', 'i', 'k', 'w', 'l', 'o', 't', 'p', 'a', 'v', 's', 'x', 'f', 'y' }
-local DAY_MS, PART_DAYS, KEPT_DAYS, MOST_TAGS = 86400000, 32, 400, 10000
+local DAY_MS, PART_DAYS, MOST_TAGS, KEPT_DAYS = 86400000, 32, 10000, tonumber(ARGV[3])
 
 if ARGV[2] ~= '' then
   if (redis.call('HGET', BAL, 'um') or '') ~= ARGV[1] then return 'MOVED' end
@@ -49,7 +50,7 @@ local function add(hash, field, counts, part)
   return true
 end
 
-for at = 3, #ARGV, 7 do
+for at = 4, #ARGV, 7 do
   local day, key, name, model, channel, sub, counts = unpack(ARGV, at, at + 6)
   if day == '' then day = today end
   local part = math.floor(day / PART_DAYS)

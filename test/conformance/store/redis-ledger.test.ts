@@ -5,6 +5,9 @@ import { z } from 'zod'
 import { StoreUnavailable } from '../../../store/contract.ts'
 import { EXPIRED_KEEP_MS } from '../../../store/ledger/expiry.ts'
 import { KEEP_MS } from '../../../store/ledger/tombstones.ts'
+import { DAY_MS, PART_DAYS } from '../../../store/ledger/usage.ts'
+import { createRedisConnection } from '../../../store/redis/connection.ts'
+import { createRedisLedger } from '../../../store/redis/ledger.ts'
 import { until } from '../../harness/gateway.ts'
 import { ledgerRuns, remoteRuns } from '../../harness/property-runs.ts'
 import {
@@ -42,6 +45,7 @@ beforeEach(async () => {
 })
 afterEach(() => current.dispose())
 
+const silent = { info: () => {}, warn: () => {}, error: () => {} }
 const ledger = () => current.store.ledger
 const keyOf = (name: string, account = ACCOUNT) => `sluice:{${account}}:${name}`
 const keysOf = async () =>
@@ -270,4 +274,31 @@ test('an account with 20,000 credits is read and charged by as many commands as 
     await Promise.all(Array.from({ length: 1_000 }, (_, n) => topup(ledger(), `default/c${i + n}`, 1)))
   expect(await cost('r2')).toEqual(few)
   expect(Object.keys(few).some((name) => /hgetall|hkeys|hvals|hscan/.test(name))).toBe(false)
+})
+
+test('usage is kept for its days after the last one of its part', async () => {
+  const connection = createRedisConnection({
+    url: redis.server.url,
+    name: 'test',
+    log: silent,
+    commandTimeoutMs: 10_000,
+  })
+  const [seconds] = z.array(z.coerce.number()).parse(await command('TIME'))
+  const day = Math.floor(((seconds ?? 0) * 1_000) / DAY_MS)
+  const usage = (of: number) => ({
+    day: of,
+    key: NOTE.key,
+    keyName: 'n/k',
+    model: 'm',
+    channel: 'c',
+    counts: { requests: 1 },
+  })
+  try {
+    await createRedisLedger(connection, 30).count(ACCOUNT, [usage(day)])
+  } finally {
+    await connection.close()
+  }
+  const part = Math.floor(day / PART_DAYS)
+  for (const name of [`use:${part}`, `use:${part}:${NOTE.key}`])
+    expect(await command('PEXPIRETIME', keyOf(name))).toBe(((part + 1) * PART_DAYS + 30) * DAY_MS)
 })

@@ -1,6 +1,6 @@
 /** Usage, counted from entries once, or without a balance. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { EntryNote, Settle } from '../../../store/ledger/contract.ts'
+import type { EntryNote, Settle, UsageRow, UsageSpan } from '../../../store/ledger/contract.ts'
 import { countedBy } from '../../../store/ledger/usage.ts'
 import {
   ACCOUNT,
@@ -23,8 +23,13 @@ const PLACE = { key: NOTE.key, model: 'small', channel: 'east', sub: '' }
 export function usageCases(current: Current): void {
   const ledger = () => current().store.ledger
   let today = 0
-  const rows = async (from = 0, to = from, key?: string) =>
-    ledger().usage(ACCOUNT, { from: today + from, to: today + to, key })
+  const usageOf = async (account: string, span: UsageSpan) => {
+    const found: UsageRow[] = []
+    for await (const page of ledger().usage(account, span)) found.push(...page)
+    return found
+  }
+  const rows = (from = 0, to = from, key?: string) =>
+    usageOf(ACCOUNT, { from: today + from, to: today + to, key })
   /** Takes and settles a hold. */
   const request = async (id: string, actual: number, rest: Partial<Settle> = {}) => {
     const sub = rest.sub !== undefined && { sub: rest.sub }
@@ -143,7 +148,7 @@ export function usageCases(current: Current): void {
     expect(await ledger().count(OTHER_PLACE, [])).toBe('OK')
     const span = { from: today, to: today }
     const counts = { requests: 3, errors: 1, input: 7 }
-    expect(await ledger().usage(OTHER_PLACE, span)).toEqual([{ day: today, ...PLACE, ...one, counts }])
+    expect(await usageOf(OTHER_PLACE, span)).toEqual([{ day: today, ...PLACE, ...one, counts }])
     expect(await ledger().tagUsage(OTHER_PLACE, span)).toEqual([
       { day: today, name: 'team', value: 'a', counts: { requests: 1 } },
     ])
