@@ -1,6 +1,6 @@
 /**
  * What the ledger costs Redis, in about two minutes: the CPU of a reserve and a settle beside that of a SET, measured in turn
- * in one run; the memory that a settled request and its entry take; an account with 100,000 credits beside one with one;
+ * in one run; that of limits; the memory that a settled request and its entry take; an account with 100,000 credits beside one with one;
  * and a leader that looks after a million idle accounts. Linux only (/proc).
  *
  *     node bench/ledger.ts [<idle accounts>]
@@ -45,10 +45,15 @@ async function repeat(times: number, work: (n: number) => Promise<unknown>): Pro
   await Promise.all(Array.from({ length: IN_FLIGHT }, lane))
 }
 
-async function request(ledger: Ledger, account: string): Promise<void> {
+/** Limits on the requests and the tokens of a key. */
+const REQUESTS = { id: 'k/k2q3rt5uvw7xyz2abcde/rm', most: 1_000_000_000, windowMs: 60_000, takes: 1 }
+const TOKENS = { id: 'k/k2q3rt5uvw7xyz2abcde/tm', most: 1_000_000_000_000, windowMs: 60_000 }
+
+async function request(ledger: Ledger, account: string, limited = false): Promise<void> {
   const id = newId()
   const terms = { account, id, amount: 1_000_000, seen: 1_000, enforced: true, overdraft: 0, leaseMs: 30_000 }
-  const reply = await ledger.reserve({ ...terms, note: { ...NOTE, reason: 'checkpoint' } })
+  const meters = limited ? [REQUESTS, { ...TOKENS, takes: 2_000 }] : []
+  const reply = await ledger.reserve({ ...terms, note: { ...NOTE, reason: 'checkpoint' }, meters })
   if (reply.reply !== 'OK') throw new Error(`reserve: ${reply.reply}`)
   const settled = await ledger.settle({
     account,
@@ -56,6 +61,7 @@ async function request(ledger: Ledger, account: string): Promise<void> {
     actual: 12_345,
     reservedAt: reply.reservedAt,
     note: NOTE,
+    corrections: limited ? [{ ...TOKENS, by: -199 }] : [],
   })
   if (settled.reply !== 'OK') throw new Error(`settle: ${settled.reply}`)
 }
@@ -87,18 +93,22 @@ async function main(redis: RunningRedis): Promise<void> {
 
     const pairs: number[] = []
     const many: number[] = []
+    const limits: number[] = []
     for (let round = 0; round <= ROUNDS; round++) {
       const set = await cost(redis, COMMANDS, (n) =>
         connection.command(['SET', `bench:${n % 1_000}`, 'x'.repeat(100)]),
       )
       const pair = await cost(redis, COMMANDS / 4, () => request(ledger, 'one'))
+      const limited = await cost(redis, COMMANDS / 4, () => request(ledger, 'one', true))
       const rich = await cost(redis, COMMANDS / 4, () => request(ledger, 'many'))
       // The first round only warms up.
       if (round > 0) pairs.push(pair / set)
       if (round > 0) many.push(rich / pair)
+      if (round > 0) limits.push(limited / pair)
       console.error(`round ${round}: SET ${set.toFixed(1)} µs, reserve and settle ${pair.toFixed(1)} µs`)
     }
     console.log(`reserve and settle: ${median(pairs).toFixed(2)} times a SET`)
+    console.log(`the same with limits on requests and tokens: ${median(limits).toFixed(2)} times one without`)
     console.log(
       `the same on an account with ${CREDITS} credits: ${median(many).toFixed(2)} times one with a single credit`,
     )

@@ -11,14 +11,14 @@ import {
 } from '../../store/ledger/meters.ts'
 
 /** More are not kept; the oldest go first. */
-const MAX_BUCKETS = 10_000
+const MAX_METERS = 10_000
 
 export type Taken =
   | { room: number[]; release: () => void }
   | { meter: number; waitMs: number; room: number[] }
 
 export class LocalMeters {
-  readonly #meters: Meters = { buckets: new Map(), running: new Map() }
+  readonly #meters: Meters = { emptyAt: new Map(), running: new Map() }
 
   take(meters: readonly Meter[]): Taken {
     const now = Date.now()
@@ -35,12 +35,12 @@ export class LocalMeters {
   }
 
   #bound(now: number): void {
-    const { buckets } = this.#meters
-    if (buckets.size <= MAX_BUCKETS) return
+    const { emptyAt } = this.#meters
+    if (emptyAt.size <= MAX_METERS) return
     forgetEmpty(this.#meters, now)
-    for (const id of buckets.keys()) {
-      if (buckets.size <= MAX_BUCKETS) return
-      buckets.delete(id)
+    for (const id of emptyAt.keys()) {
+      if (emptyAt.size <= MAX_METERS) return
+      emptyAt.delete(id)
     }
   }
 }

@@ -141,10 +141,8 @@ function balanceOf(state: AccountState, named: NamedSums): Balance {
 function levelsOf(state: AccountState, meters: NamedSums['meters'] = []): Balance['levels'] {
   const levels: Balance['levels'] = {}
   for (const { id, windowMs } of meters) {
-    const bucket = state.buckets.get(id)
-    const running = state.running.get(id)
-    if (windowMs > 0 && bucket !== undefined) levels[id] = { level: bucket.level, at: bucket.at }
-    if (windowMs === 0 && running !== undefined) levels[id] = { level: running }
+    const level = (windowMs > 0 ? state.emptyAt : state.running).get(id)
+    if (level !== undefined) levels[id] = level
   }
   return levels
 }

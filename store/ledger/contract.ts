@@ -369,9 +369,6 @@ export interface NamedSums {
   meters?: readonly Meter[] | undefined
 }
 
-/** How full a meter was at a store time in ms; of live holds their number. */
-export type MeterLevel = { level: number; at: number } | { level: number }
-
 /** The sums of an account or a sub-account. */
 export interface Sums {
   /** credited - spent */
@@ -384,8 +381,8 @@ export interface Balance extends Sums {
   /** Those that were asked for and exist. */
   subs: Record<string, Sums>
   budgets: Record<string, BudgetSums>
-  /** Of the meters that were asked for; those that are empty may be missing. */
-  levels: Record<string, MeterLevel>
+  /** When the meters that were asked for are empty, in microseconds of the store's clock; of live holds their number. */
+  levels: Record<string, number>
   /** The term in which the account was created, topped up or adjusted last. */
   epoch: number
   /** Number of entries ever appended. If it falls, the store has lost some. */

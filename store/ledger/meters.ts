@@ -1,34 +1,57 @@
 /**
- * Rate limits, counted with the holds of an account. A meter over time is a leaky bucket: it has room for as many requests or
- * tokens as the limit, and empties in its window. This is the generic cell rate algorithm (GCRA) with the whole limit as its
- * burst. A meter without a window counts live holds.
+ * Rate limits, counted with the holds of an account. A meter over time is a bucket that leaks: a request fills it by its share of
+ * the limit, and a full one is empty after its window. All that is kept is when it will be empty: the generic cell rate
+ * algorithm (GCRA) with the whole limit as its burst. A meter without a window counts live holds.
  */
-import type { Correction, Meter, MeterLevel } from './contract.ts'
+import type { Correction, Meter } from './contract.ts'
 import { integer, natural } from './numbers.ts'
 
-/** A level is a fraction, so that what was taken may leave a little too little room. */
+/** Times are in whole microseconds, rounded down, so that a whole burst fits. A quotient may be a little too small. */
 const TOLERANCE = 1e-6
+/** Beyond any limit and time, and not next to 2^53, where a client of Redis may round integers. */
+const ENDLESS = 9e15
+/** The most that one request fills: 31 years. */
+const MOST_FILL_US = 1e15
 /** When to ask again for a place that a running request has. */
 const RUNNING_WAIT_MS = 1_000
 
 export interface Meters {
-  /** Levels of meters over time, as they were at a store time in ms, and the time from which they are empty. */
-  readonly buckets: Map<string, { level: number; at: number; emptyFrom: number }>
+  /** Meters over time: when each is empty, by the store's clock, in microseconds. */
+  readonly emptyAt: Map<string, number>
   /** Live holds by meter. */
   readonly running: Map<string, number>
 }
 
-/** Room in each meter, in whole requests or tokens. */
-export function roomIn(state: Meters, meters: readonly Meter[], nowMs: number): number[] {
-  return meters.map((meter) => Math.max(0, Math.floor(meter.most - levelOf(state, meter, nowMs) + TOLERANCE)))
+type Rate = Omit<Meter, 'takes'>
+
+/** By how much a request fills a meter: time in microseconds, or its place among live holds. */
+export function fillOf({ windowMs, takes, most }: Meter): number {
+  return windowMs === 0 ? 1 : share({ windowMs, most }, takes)
 }
 
-/** Room in a meter with this level, as a balance has it. */
-export function roomAt(level: MeterLevel | undefined, meter: Meter, nowMs: number): number {
-  const { id } = meter
-  const buckets = new Map(level !== undefined && 'at' in level ? [[id, { ...level, emptyFrom: 0 }]] : [])
-  const running = new Map(level !== undefined && !('at' in level) ? [[id, level.level]] : [])
-  return roomIn({ buckets, running }, [meter], nowMs)[0] ?? 0
+/** How full a meter may be. */
+export function boundOf({ windowMs, most }: Omit<Rate, 'id'>): number {
+  return windowMs === 0 ? most : windowMs * 1_000
+}
+
+/** By how much a correction fills a meter over time, or below 0 empties it. */
+export function correctionOf({ by, ...rate }: Correction): number {
+  return Math.sign(by) * share(rate, Math.abs(by))
+}
+
+function share({ windowMs, most }: Omit<Rate, 'id'>, units: number): number {
+  return Math.min(Math.floor((units * windowMs * 1_000) / most), MOST_FILL_US)
+}
+
+/** Room in a meter that is filled to `level`, in whole requests or tokens. */
+export function roomAt(level: number, meter: Rate): number {
+  const free = boundOf(meter) - level
+  const room = meter.windowMs === 0 ? free : (free * meter.most) / boundOf(meter)
+  return Math.min(Math.max(0, Math.floor(room + TOLERANCE)), ENDLESS)
+}
+
+export function roomIn(state: Meters, meters: readonly Meter[], nowMs: number): number[] {
+  return meters.map((meter) => roomAt(levelOf(state, meter, nowMs), meter))
 }
 
 /** The meter that has no room for the longest time, and for how long; undefined if all have room. */
@@ -39,11 +62,11 @@ export function findFull(
 ): { meter: number; waitMs: number } | undefined {
   let full: { meter: number; waitMs: number } | undefined
   meters.forEach((meter, index) => {
-    const { most, windowMs, takes } = meter
+    const bound = boundOf(meter)
     // More than the limit is admitted by an empty bucket, so that no request is refused for ever.
-    const over = levelOf(state, meter, nowMs) + Math.min(takes, most) - most
-    if (over <= TOLERANCE) return
-    const waitMs = windowMs === 0 ? RUNNING_WAIT_MS : Math.ceil((over * windowMs) / most)
+    const over = levelOf(state, meter, nowMs) + Math.min(fillOf(meter), bound) - bound
+    if (over <= 0) return
+    const waitMs = meter.windowMs === 0 ? RUNNING_WAIT_MS : Math.ceil(over / 1_000)
     if (full === undefined || waitMs > full.waitMs) full = { meter: index, waitMs }
   })
   return full
@@ -51,21 +74,21 @@ export function findFull(
 
 /** Takes room for a request. Its place among live holds is counted with its hold. */
 export function take(state: Meters, meters: readonly Meter[], nowMs: number): void {
-  for (const meter of meters) {
-    if (meter.windowMs === 0) continue
-    setLevel(state, meter, levelOf(state, meter, nowMs) + meter.takes, nowMs)
-  }
+  for (const meter of meters) if (meter.windowMs > 0) fill(state, meter.id, fillOf(meter), nowMs)
 }
 
 /** Replaces what requests were admitted with by what they took in fact. */
 export function correct(state: Meters, corrections: readonly Correction[], nowMs: number): void {
-  for (const { by, ...meter } of corrections)
-    setLevel(state, meter, Math.max(0, levelOf(state, meter, nowMs) + by), nowMs)
+  for (const correction of corrections) fill(state, correction.id, correctionOf(correction), nowMs)
+}
+
+function fill({ emptyAt }: Meters, id: string, by: number, nowMs: number): void {
+  emptyAt.set(id, Math.min(Math.max(emptyAt.get(id) ?? 0, nowMs * 1_000) + by, ENDLESS))
 }
 
 /** Forgets meters that are empty: those of keys that rest, or are gone. */
-export function forgetEmpty({ buckets }: Meters, nowMs: number): void {
-  for (const [id, { emptyFrom }] of buckets) if (emptyFrom <= nowMs) buckets.delete(id)
+export function forgetEmpty({ emptyAt }: Meters, nowMs: number): void {
+  for (const [id, at] of emptyAt) if (at <= nowMs * 1_000) emptyAt.delete(id)
 }
 
 /** Ids of the meters that count live holds. */
@@ -102,18 +125,11 @@ function checkRate(most: number, windowMs: number): void {
   natural('windowMs', windowMs)
 }
 
-function setLevel(
-  { buckets }: Meters,
-  { id, most, windowMs }: Omit<Meter, 'takes'>,
-  level: number,
-  nowMs: number,
-): void {
-  buckets.set(id, { level, at: nowMs, emptyFrom: nowMs + Math.ceil((level * windowMs) / most) })
+function levelOf({ running, emptyAt }: Meters, meter: Rate, nowMs: number): number {
+  return levelAt((meter.windowMs === 0 ? running : emptyAt).get(meter.id), meter, nowMs)
 }
 
-function levelOf(state: Meters, { id, most, windowMs }: Omit<Meter, 'takes'>, nowMs: number): number {
-  if (windowMs === 0) return state.running.get(id) ?? 0
-  const bucket = state.buckets.get(id)
-  if (bucket === undefined) return 0
-  return Math.max(0, bucket.level - (Math.max(0, nowMs - bucket.at) * most) / windowMs)
+/** How full a meter is, by what a balance tells of it: microseconds until it is empty, or live holds. */
+export function levelAt(stored: number | undefined, { windowMs }: Rate, nowMs: number): number {
+  return windowMs === 0 ? (stored ?? 0) : Math.max(0, (stored ?? 0) - nowMs * 1_000)
 }

@@ -5,7 +5,7 @@
 import type { Nanos } from '../../contract/money.ts'
 import { checkPeriods } from './budgets.ts'
 import type { Settle, SettleReply } from './contract.ts'
-import { compareEntries } from './entry-log.ts'
+import { compareEntries, timeOf } from './entry-log.ts'
 import { checkCorrections, correct } from './meters.ts'
 import { integer, natural } from './numbers.ts'
 import { type Charge, charge, costText, entomb, release } from './postings.ts'
@@ -42,9 +42,9 @@ export function settle(
     release(state, id, live, nowMs)
     if (isCounted) return takeBack(state, ofHold, live.paid ?? 0, nowMs)
     const kind = live.paid === undefined ? 'settle' : 'late'
-    correct(state, corrections, nowMs)
     const entry = charge(state, { ...ofHold, kind, amount: actual - (live.paid ?? 0) }, nowMs)
     entomb(state, { id, sub, actual, entry, reservedAt })
+    correct(state, corrections, timeOf(entry))
     return { reply: kind === 'settle' ? 'OK' : 'LATE', entry }
   }
   const expired = state.expired.get(id)
@@ -52,9 +52,9 @@ export function settle(
     if (expired.sub !== sub) return { reply: 'CONFLICT' }
     state.expired.delete(id)
     if (isCounted) return takeBack(state, about, expired.charged, nowMs)
-    correct(state, corrections, nowMs)
     const entry = charge(state, { ...about, kind: 'late', amount: actual - expired.charged }, nowMs)
     entomb(state, { id, sub, actual, entry, reservedAt })
+    correct(state, corrections, timeOf(entry))
     return { reply: 'LATE', entry }
   }
   const tombstone = state.tombstones.get(id, nowMs)

@@ -4,13 +4,14 @@ import type {
   Balance,
   BudgetSums,
   LedgerEntry,
-  MeterLevel,
+  Meter,
   NamedSums,
   Reaped,
   Reserve,
   ReserveReply,
   Sums,
 } from '../ledger/contract.ts'
+import { roomAt } from '../ledger/meters.ts'
 import { unpackAdjustment, unpackNote } from './packed-note.ts'
 import { integer, pairs, stored } from './replies.ts'
 
@@ -27,36 +28,38 @@ export const countReply = z.enum(['OK', 'MOVED'])
 
 export const adjustReply = z.enum(['OK', 'DUP', 'CHANGED', 'LIMIT', 'FENCED', 'NOACCT'])
 
-/** Numbers with blanks between them. */
-const integers = z
-  .string()
-  .transform((text) => (text === '' ? [] : text.split(' ')))
-  .pipe(z.array(integer))
-
 const reserveReply = z.union([
   z
-    .tuple([z.enum(['OK', 'DUP']), integer, integers, integers])
-    .transform(([reply, reservedAt, funds, room]) => ({ reply, reservedAt, funds, room })),
+    .tuple([z.enum(['OK', 'DUP']), z.int(), integer, integer], z.union([integer, z.int()]))
+    .transform(([reply, reservedAt, free, posted, ...more]) => ({ reply, reservedAt, free, posted, more })),
   z
-    .tuple([z.literal('LIMITED'), integer, integer, integers])
-    .transform(([reply, meter, waitMs, room]) => ({ reply, meter, waitMs, room })),
+    .tuple([z.literal('LIMITED'), z.int(), z.int()], z.int())
+    .transform(([reply, meter, waitMs, ...levels]) => ({ reply, meter, waitMs, levels })),
   z
     .tuple([z.literal('NOFUNDS'), z.enum(['account', 'sub']), z.enum(['empty', 'hold'])])
     .transform(([reply, of, reason]) => ({ reply, of, reason })),
   z
-    .tuple([z.literal('NOFUNDS'), z.literal('budget'), z.enum(['empty', 'hold']), integer])
+    .tuple([z.literal('NOFUNDS'), z.literal('budget'), z.enum(['empty', 'hold']), z.int()])
     .transform(([reply, of, reason, budget]) => ({ reply, of, reason, budget })),
   z.tuple([z.enum(['OVER', 'CONFLICT', 'NOACCT'])]).transform(([reply]) => ({ reply })),
 ])
 
-export function readReserved({ sub }: Pick<Reserve, 'sub'>, reply: unknown): ReserveReply {
+export function readReserved(
+  { sub, budgets = [], meters = [] }: Pick<Reserve, 'sub' | 'budgets' | 'meters'>,
+  reply: unknown,
+): ReserveReply {
   const read = reserveReply.parse(reply)
-  if (!('funds' in read)) return read
-  const { funds, ...others } = read
-  const [free, posted, ...more] = z.tuple([z.int(), z.int()], z.int()).parse(funds)
-  if (sub === undefined) return { ...others, free, posted, spent: more }
-  const [subPosted, ...spent] = z.tuple([z.int()], z.int()).parse(more)
-  return { ...others, free, posted, subPosted, spent }
+  const roomsOf = (levels: readonly number[]) => meters.map((meter, i) => roomAt(levels[i] ?? 0, meter))
+  if ('levels' in read) {
+    const { levels, ...refusal } = read
+    return { ...refusal, room: roomsOf(levels) }
+  }
+  if (!('more' in read)) return read
+  const { more, ...others } = read
+  const subs = sub === undefined ? 0 : 1
+  const spent = more.slice(subs, subs + budgets.length)
+  const room = roomsOf(more.slice(subs + budgets.length))
+  return { ...others, ...(subs > 0 && { subPosted: more[0] }), spent, room }
 }
 
 const renewReply = z.enum(['OK', 'NOFUNDS', 'AGAIN', 'GONE', 'NOACCT'])
@@ -86,8 +89,12 @@ export function balanceFields({ subs = [], budgets = [], meters = [] }: NamedSum
     ...['ep', 'n', 'le', 'j', 'tr', 'um', 'ra'],
     ...['', ...subs].flatMap(sumFields),
     ...budgets.map((id) => `b:${id}`),
-    ...meters.map(({ id, windowMs }) => `${windowMs > 0 ? 'l' : 'r'}:${id}`),
+    ...meters.map(meterField),
   ]
+}
+
+export function meterField({ id, windowMs }: Pick<Meter, 'id' | 'windowMs'>): string {
+  return `${windowMs > 0 ? 't' : 'r'}:${id}`
 }
 
 function sumFields(sub: string): string[] {
@@ -123,7 +130,7 @@ export function readBalance(
     levels: Object.fromEntries(
       meters.flatMap(({ id }, i) => {
         const stored = levels[i] ?? null
-        return stored === null ? [] : [[id, readLevel(stored)]]
+        return stored === null ? [] : [[id, integer.parse(stored)]]
       }),
     ),
     epoch: number.parse(epoch) ?? 0,
@@ -148,12 +155,6 @@ const budget = z.tuple([integer, integer, integer, integer])
 function readBudget(stored: string): BudgetSums {
   const [spent, held, until, after] = budget.parse(stored.split('|'))
   return { spent, held, until, after }
-}
-
-/** "level|at|empty from", or the number of live holds. */
-function readLevel(stored: string): MeterLevel {
-  const [level, at] = z.array(z.coerce.number()).parse(stored.split('|'))
-  return at === undefined ? { level: level ?? 0 } : { level: level ?? 0, at }
 }
 
 const scores = z.array(z.string())

@@ -7,7 +7,7 @@ import { checkBudgetChanges, checkBudgets, checkPeriods } from '../ledger/budget
 import type { Budget, Ledger, Renewal, Reserve, Settle, SettleReply } from '../ledger/contract.ts'
 import { checkChanges } from '../ledger/credits.ts'
 import { compareEntries } from '../ledger/entry-log.ts'
-import { checkCorrections, checkMeters, runningIds } from '../ledger/meters.ts'
+import { boundOf, checkCorrections, checkMeters, correctionOf, fillOf, runningIds } from '../ledger/meters.ts'
 import { integer, natural } from '../ledger/numbers.ts'
 import { settleOld } from '../ledger/old-settle.ts'
 import type { OldSettle } from '../ledger/settle.ts'
@@ -15,6 +15,7 @@ import type { RedisConnection } from './connection.ts'
 import {
   adjustReply,
   balanceFields,
+  meterField,
   countReply,
   openReply,
   readBalance,
@@ -55,7 +56,7 @@ export function createRedisLedger(connection: RedisConnection, usageDays = 400):
     const corrections = checkCorrections(command.corrections)
     const budgets = checkPeriods(command.budgets).map((one) => packBudget({ ...one, most: 0 }))
     const args: Args = [id, sub, actual, reservedAt, packed, postedAs, proven ? 1 : 0, budgets.join(' ')]
-    for (const { id, most, windowMs, by } of corrections) args.push(id, most, windowMs, by)
+    for (const one of corrections) args.push(meterField(one), correctionOf(one))
     return settleReply.parse(await onHolds('settle', account, args))
   }
 
@@ -94,11 +95,10 @@ export function createRedisLedger(connection: RedisConnection, usageDays = 400):
           packNote(command.note),
           runningOf(command.meters),
           budgetsOf(command),
-          ...checkMeters(command.meters).flatMap(({ id, most, windowMs, takes }) => [
-            id,
-            most,
-            windowMs,
-            takes,
+          ...checkMeters(command.meters).flatMap((meter) => [
+            meterField(meter),
+            fillOf(meter),
+            boundOf(meter),
           ]),
         ]),
       )

@@ -4,7 +4,7 @@ import { formatDollars } from '../../../contract/money.ts'
 import { present } from '../../../kit/present.ts'
 import { spentIn } from '../../../store/ledger/budgets.ts'
 import type { Balance, Ledger, UsageCounts } from '../../../store/ledger/contract.ts'
-import { roomAt } from '../../../store/ledger/meters.ts'
+import { levelAt, roomAt } from '../../../store/ledger/meters.ts'
 import { addCounts, countedBy, DAY_MS } from '../../../store/ledger/usage.ts'
 import type { Caller } from '../../auth/authenticate.ts'
 import { GatewayError } from '../../errors.ts'
@@ -115,7 +115,7 @@ function limitsShown(limits: readonly Limit[], balance: Balance | undefined, now
     ...present({ model }),
     limit: meter.most,
     ...(meter.windowMs > 0 && { window_seconds: meter.windowMs / 1_000 }),
-    left: roomAt(balance?.levels[meter.id], meter, nowMs),
+    left: roomAt(levelAt(balance?.levels[meter.id], meter, nowMs), meter),
   }))
 }
 

@@ -3,20 +3,21 @@
 --   BAL  hash: p posted, h held, cr credited; p:<sub>, h:<sub>, cr:<sub> of sub-accounts; cl '1' while no hold may be
 --        taken; n number of entries, le the last entry; x end of the earliest lease or one before it; tb number of the newest bucket of tombstones; sb by how many ms
 --        the clock was set back between a reserve and its entry, at most; ep epoch; ra last entry that a restore counted; j
---        mark of the journal; tr entries with an older id may be gone; l:<meter>, r:<meter> see ledger/meters; b:<budget> see
+--        mark of the journal; tr entries with an older id may be gone; t:<meter>, r:<meter> see ledger/meters; b:<budget> see
 --        ledger/budgets
 --   LED  stream: entries, with the fields k r s d n
 --
--- Amounts and times in replies are text: Redis turns Lua's numbers into 64-bit integers, which clients round. Lua's numbers
--- are doubles, exact for integers up to 2^53 - 1, and Redis takes integral numbers as arguments as they are; `+ 0` turns
--- -0 into 0. An account exists if BAL has p.
+-- Amounts in replies are text: a client may round integers next to 2^53. Lua's numbers are doubles, exact for integers up to
+-- 2^53 - 1, and Redis takes integral numbers as arguments as they are; `+ 0` turns -0 into 0. An account exists if BAL has p.
 
 local BAL = KEYS[1]
 local MOST = 9007199254740991
+-- Beyond any time: see store/ledger/meters.ts.
+local ENDLESS = 9e15
 
 -- An integer in digits. tostring would write 1e+15.
 local function text(n)
-  return string.format('%.0f', n + 0)
+  return string.format('%d', n)
 end
 
 local function now_ms()

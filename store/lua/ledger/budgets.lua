@@ -37,7 +37,7 @@ local function open_budgets(given)
   end
 
   local function put(id, sums)
-    set('b:' .. id, string.format('%.0f|%.0f|%.0f|%.0f', sums.spent, sums.held, sums.ends, sums.after))
+    set('b:' .. id, string.format('%d|%d|%d|%d', sums.spent, sums.held, sums.ends, sums.after))
   end
 
   -- A sum is never below zero, nor beyond the safe integers.
@@ -45,71 +45,67 @@ local function open_budgets(given)
     return math.min(math.max(0, sum), MOST)
   end
 
-  local opened = {}
+  return {
+    -- Ids of the budgets of the command, with commas.
+    ids = function()
+      local ids = {}
+      for i, budget in ipairs(named) do
+        ids[i] = budget.id
+      end
+      return table.concat(ids, ',')
+    end,
 
-  -- Ids of the budgets of the command, with commas.
-  function opened.ids()
-    local ids = {}
-    for i, budget in ipairs(named) do
-      ids[i] = budget.id
-    end
-    return table.concat(ids, ',')
-  end
+    -- Adds the fields of budgets to `names`.
+    add_fields = function(names, ids)
+      for id in string.gmatch(ids, '[^,]+') do
+        names[#names + 1] = 'b:' .. id
+      end
+    end,
 
-  -- Adds the fields of budgets to `names`.
-  function opened.add_fields(names, ids)
-    for id in string.gmatch(ids, '[^,]+') do
-      names[#names + 1] = 'b:' .. id
-    end
-  end
+    -- The budget (counted from 0) that does not cover an amount, and why; nil if all do.
+    short = function(amount, now)
+      local short
+      for i, budget in ipairs(named) do
+        local sums = sums_at(budget.id, now, periods[budget.id])
+        if sums.spent >= budget.most then return i - 1, 'empty' end
+        if not short and budget.most - sums.spent - sums.held < amount then short = i - 1 end
+      end
+      return short, short and 'hold'
+    end,
 
-  -- The budget (counted from 0) that does not cover an amount, and why; nil if all do.
-  function opened.short(amount, now)
-    local short
-    for i, budget in ipairs(named) do
-      local sums = sums_at(budget.id, now, periods[budget.id])
-      if sums.spent >= budget.most then return i - 1, 'empty' end
-      if not short and budget.most - sums.spent - sums.held < amount then short = i - 1 end
-    end
-    return short, short and 'hold'
-  end
+    -- Adds what is spent in each budget to a reply, and lowers its third value to what is left in the fullest.
+    add_left = function(reply, now)
+      for _, budget in ipairs(named) do
+        local sums = sums_at(budget.id, now, periods[budget.id])
+        reply[3] = math.min(reply[3], budget.most - sums.spent - sums.held)
+        reply[#reply + 1] = text(sums.spent)
+      end
+    end,
 
-  -- What is left in the fullest budget, and what is spent in each, as texts with a blank before each.
-  function opened.left(now)
-    local least, spent = MOST, ''
-    for _, budget in ipairs(named) do
-      local sums = sums_at(budget.id, now, periods[budget.id])
-      least = math.min(least, budget.most - sums.spent - sums.held)
-      spent = spent .. ' ' .. text(sums.spent)
-    end
-    return least, spent
-  end
+    -- `by_command`: for a request of the command, so that it knows the periods.
+    hold = function(ids, amount, now, by_command)
+      for id in string.gmatch(ids, '[^,]+') do
+        local sums = sums_at(id, now, by_command and periods[id])
+        sums.held = countable_sum(sums.held + amount)
+        put(id, sums)
+      end
+    end,
 
-  -- `by_command`: for a request of the command, so that it knows the periods.
-  function opened.hold(ids, amount, now, by_command)
-    for id in string.gmatch(ids, '[^,]+') do
-      local sums = sums_at(id, now, by_command and periods[id])
-      sums.held = countable_sum(sums.held + amount)
-      put(id, sums)
-    end
-  end
+    charge = function(ids, amount, now, by_command)
+      for id in string.gmatch(ids, '[^,]+') do
+        local sums = sums_at(id, now, by_command and periods[id])
+        sums.spent = countable_sum(sums.spent + amount)
+        put(id, sums)
+      end
+    end,
 
-  function opened.charge(ids, amount, now, by_command)
-    for id in string.gmatch(ids, '[^,]+') do
-      local sums = sums_at(id, now, by_command and periods[id])
-      sums.spent = countable_sum(sums.spent + amount)
-      put(id, sums)
-    end
-  end
-
-  -- Raises what was spent in a period that is not over.
-  function opened.adjust(id, spent, ends, after, now)
-    local sums = sums_at(id, now)
-    if now >= ends then return end
-    put(id, { spent = countable_sum(sums.spent + spent), held = sums.held, ends = ends, after = after })
-  end
-
-  return opened
+    -- Raises what was spent in a period that is not over.
+    adjust = function(id, spent, ends, after, now)
+      local sums = sums_at(id, now)
+      if now >= ends then return end
+      put(id, { spent = countable_sum(sums.spent + spent), held = sums.held, ends = ends, after = after })
+    end,
+  }
 end
 
 -- Budgets of the command; made when first needed.

@@ -33,10 +33,10 @@ local function shortfall(payer, amount, now)
   if budgets_given ~= '' then
     budget, reason = budgets().short(amount, now)
   end
-  if reason == 'empty' then return { 'budget', reason, text(budget) } end
+  if reason == 'empty' then return { 'budget', reason, budget } end
   if posted and posted - number('h') + payer.overdraft < amount then return { 'account', 'hold' } end
   if sub_posted and sub_posted - number('h:' .. sub) + payer.sub_overdraft < amount then return { 'sub', 'hold' } end
-  return budget and { 'budget', reason, text(budget) } or nil
+  return budget and { 'budget', reason, budget } or nil
 end
 
 -- A live hold is "H|requested|amount|seen|paid|end of lease|reserved at|sub|note"; requested and paid may be empty. If meters or
@@ -79,7 +79,7 @@ end
 
 local function format_live(hold)
   return string.format(
-    'H|%s|%.0f|%.0f|%s|%.0f|%s|%s|%s',
+    'H|%s|%d|%d|%s|%d|%s|%s|%s',
     hold.requested,
     hold.amount,
     hold.seen,
@@ -139,9 +139,13 @@ local function cost_text(actual, sub)
   return text(actual) .. '|' .. sub
 end
 
+local function time_of(entry)
+  return tonumber(string.match(entry, '^%d+'))
+end
+
 -- Remembers a settled id, from the time of its entry on.
 local function entomb(id, sub, actual, entry, reserved_at)
-  local entry_ms = tonumber(string.match(entry, '^%d+'))
+  local entry_ms = time_of(entry)
   -- Without this, the entry would be searched for where only later ones are. Bounded, because a caller may be wrong by hours.
   if reserved_at > entry_ms then set('sb', math.max(number('sb'), math.min(reserved_at - entry_ms, MOST_SET_BACK_MS))) end
   local bucket, newest = bucket_at(entry_ms), number('tb')
@@ -178,7 +182,7 @@ local function expire_due(now, max)
     return a.id < b.id
   end)
   -- Holds that came back with an older copy of the store, and that no proxy has renewed since: the restored sums count them.
-  local restored_until = field('ra') and tonumber(string.match(field('ra'), '^%d+')) + MOST_LEASE_MS or -1
+  local restored_until = field('ra') and time_of(field('ra')) + MOST_LEASE_MS or -1
   for i = 1, math.min(max, #due) do
     local id, hold = due[i].id, parse_live(due[i].stored)
     if hold.lease_end <= restored_until then hold.seen = hold.paid or 0 end

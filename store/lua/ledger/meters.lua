@@ -1,93 +1,66 @@
--- Meters of rate limits; included after ledger/holds. They do what store/ledger/meters.ts does. Fields of BAL: l:<meter> is
--- "level|at|empty from": the level at a time in ms; r:<meter> the number of live holds.
+-- Meters of rate limits; included after ledger/holds. They do what store/ledger/meters.ts does. Fields of BAL: t:<meter> is
+-- when it is empty, in microseconds; r:<meter> the number of live holds.
 
--- Meters are four arguments each, from `first` on: id, limit, window in ms (0: live holds), what the request takes. For a
--- settle, by how much to raise the level. Only a run that has meters calls this: to make its functions costs as much as a
--- command. Call `read` before the others, once the fields are loaded.
+-- Meters are three arguments each, from `first` on: the field, by how much the request fills it, how full it may be. Only a
+-- run that has meters calls this: to make its functions costs as much as a command. Call `read` before the others, once the
+-- fields are loaded.
 local function open_meters(first)
-  local TOLERANCE, RUNNING_WAIT_MS = 1e-6, 1000
-  local meters, count = {}, 0
-  for at = first, #ARGV, 4 do
-    local window = tonumber(ARGV[at + 2])
-    count = count + 1
-    meters[count] = {
-      field = (window == 0 and 'r:' or 'l:') .. ARGV[at],
-      most = tonumber(ARGV[at + 1]),
-      window = window,
-      takes = tonumber(ARGV[at + 3]),
-    }
+  local RUNNING_WAIT_MS, max, min = 1000, math.max, math.min
+  local fills, levels, count = {}, {}, 0
+  local function is_running(name)
+    return string.byte(name) == 114 -- "r"
   end
 
-  local opened = {}
-
-  -- Adds the fields of the meters to `names`.
-  function opened.add_fields(names)
-    for i = 1, count do
-      names[#names + 1] = meters[i].field
-    end
-  end
-
-  -- How full each meter is now.
-  function opened.read(now)
-    for i = 1, count do
-      local meter = meters[i]
-      local stored = field(meter.field)
-      if not stored then
-        meter.level = 0
-      elseif meter.window == 0 then
-        meter.level = tonumber(stored)
-      else
-        local level, at = string.match(stored, '^([^|]+)|(%d+)|')
-        meter.level = math.max(0, tonumber(level) - (math.max(0, now - tonumber(at)) * meter.most) / meter.window)
+  return {
+    -- Adds the fields of the meters to `names`.
+    add_fields = function(names)
+      for at = first, #ARGV, 3 do
+        count = count + 1
+        fills[count] = tonumber(ARGV[at + 1])
+        names[#names + 1] = ARGV[at]
       end
-    end
-  end
+    end,
 
-  -- Room in each meter, as one text.
-  function opened.room()
-    local room = {}
-    for i = 1, count do
-      local meter = meters[i]
-      room[i] = text(math.max(0, math.floor(meter.most - meter.level + TOLERANCE)))
-    end
-    return table.concat(room, ' ')
-  end
+    -- How full each meter is: microseconds until it is empty, or live holds.
+    read = function(now)
+      for i = 1, count do
+        local name = ARGV[first + 3 * i - 3]
+        local stored = tonumber(field(name) or 0)
+        levels[i] = is_running(name) and stored or max(0, stored - now * 1000)
+      end
+    end,
 
-  -- The meter that has no room for the longest time (counted from 0), and for how long in ms; nil if all have room.
-  function opened.full()
-    local full, longest
-    for i = 1, count do
-      local meter = meters[i]
-      local over = meter.level + math.min(meter.takes, meter.most) - meter.most
-      if over > TOLERANCE then
-        local wait = meter.window == 0 and RUNNING_WAIT_MS or math.ceil((over * meter.window) / meter.most)
-        if not longest or wait > longest then
-          full, longest = i - 1, wait
+    -- The meter that has no room for the longest time (counted from 0), and for how long in ms; nil if all have room.
+    full = function()
+      local full, longest
+      for i = 1, count do
+        local bound = tonumber(ARGV[first + 3 * i - 1])
+        local over = levels[i] + min(fills[i], bound) - bound
+        if over > 0 then
+          local wait = is_running(ARGV[first + 3 * i - 3]) and RUNNING_WAIT_MS or math.ceil(over / 1000)
+          if not longest or wait > longest then
+            full, longest = i - 1, wait
+          end
         end
       end
-    end
-    return full, longest
-  end
+      return full, longest
+    end,
 
-  -- Raises the levels by what the request takes, or by what it took more. That of live holds is raised with the hold.
-  function opened.raise(now)
-    for i = 1, count do
-      local meter = meters[i]
-      if meter.window == 0 then
-        meter.level = meter.level + 1
-      else
-        meter.level = math.max(0, meter.level + meter.takes)
-        local empty = now + math.ceil(meter.level * meter.window / meter.most)
-        set(meter.field, string.format('%.17g|%.0f|%.0f', meter.level, now, empty))
+    -- Fills the meters. That of live holds is raised with the hold.
+    raise = function(now)
+      for i = 1, count do
+        local name = ARGV[first + 3 * i - 3]
+        levels[i] = levels[i] + fills[i]
+        if not is_running(name) then set(name, text(min(now * 1000 + levels[i], ENDLESS))) end
       end
-    end
-  end
+    end,
 
-  -- Replaces what requests were admitted with by what they took in fact.
-  function opened.correct(now)
-    opened.read(now)
-    opened.raise(now)
-  end
-
-  return opened
+    -- Adds how full each meter is to a reply.
+    add_levels = function(reply)
+      for i = 1, count do
+        reply[#reply + 1] = min(levels[i], ENDLESS)
+      end
+      return reply
+    end,
+  }
 end

@@ -5,10 +5,10 @@
 --   ARGV     1 request id, 2 sub-account or '', 3 amount, 4 cost so far, 5 '1' if enforced, 6 overdraft, 7 overdraft of the
 --            sub-account, 8 lease in ms, 9 note of the entry if the hold expires, 10 ids of the meters that count live holds,
 --            with commas, 11 its budgets: see ledger/budgets; from 12 on its meters: see ledger/meters
---   Replies  {'OK' or 'DUP', reserved at, funds, room}: funds are what is free, the balance, that of the sub-account if there
---            is one, and what is spent in each budget | {'OVER'} | {'CONFLICT'} | {'NOACCT'}
+--   Replies  {'OK' or 'DUP', reserved at, free, the balance, that of the sub-account if there is one, what is spent in each
+--            budget, how full each meter is} | {'OVER'} | {'CONFLICT'} | {'NOACCT'}
 --            | {'NOFUNDS', 'account' or 'sub', 'empty' or 'hold'} | {'NOFUNDS', 'budget', 'empty' or 'hold', budget}
---            | {'LIMITED', meter, wait in ms, room}
+--            | {'LIMITED', meter, wait in ms, how full each meter is}
 --!include ledger/account
 --!include ledger/budgets
 --!include ledger/holds
@@ -42,25 +42,26 @@ local now = now_ms()
 expire_due(now, EXPIRED_AT_ONCE)
 if meters then meters.read(now) end
 
-local function funds()
-  local free, spent = MOST, ''
-  if of_budgets ~= '' then
-    free, spent = budgets().left(now)
-  end
+-- The reply of a request that is held since `at`.
+local function granted(word, at)
   local posted, sub_posted = number('p'), sub ~= '' and number('p:' .. sub)
-  if payer.enforced then free = math.min(free, posted - number('h') + payer.overdraft) end
+  local free = MOST
+  if payer.enforced then free = posted - number('h') + payer.overdraft end
   if payer.enforced and sub_posted then
     free = math.min(free, sub_posted - number('h:' .. sub) + payer.sub_overdraft)
   end
-  local balances = sub_posted and text(posted) .. ' ' .. text(sub_posted) or text(posted)
-  return text(math.max(free, -MOST)) .. ' ' .. balances .. spent
+  local reply = { word, at, free, text(posted) }
+  if sub_posted then reply[5] = text(sub_posted) end
+  if of_budgets ~= '' then budgets().add_left(reply, now) end
+  reply[3] = text(math.max(math.min(reply[3], MOST), -MOST))
+  return done(meters and meters.add_levels(reply) or reply)
 end
 
 if tombstone(id, now, true) then return done({ 'OVER' }) end
 local held = countable_in_both('h', sub, amount)
 local lease_end = now + tonumber(ARGV[8])
 local stored = string.format(
-  'H|%s|%s|%s||%.0f|%.0f|%s|%s',
+  'H|%s|%s|%s||%d|%d|%s|%s',
   ARGV[3],
   held == amount and ARGV[3] or text(held),
   ARGV[4],
@@ -73,7 +74,7 @@ if redis.call('HSETNX', RSV, id, stored) == 0 then
   local known = parse_live(redis.call('HGET', RSV, id))
   if not known then return done({ 'OVER' }) end
   if known.sub ~= sub or (known.requested ~= '' and known.requested ~= ARGV[3]) then return done({ 'CONFLICT' }) end
-  return done({ 'DUP', known.at, funds(), meters and meters.room() or '' })
+  return granted('DUP', tonumber(known.at))
 end
 local short = shortfall(payer, amount, now)
 if short then
@@ -84,7 +85,7 @@ if meters then
   local full, wait = meters.full()
   if full then
     redis.call('HDEL', RSV, id)
-    return done({ 'LIMITED', text(full), text(wait), meters.room() })
+    return done(meters.add_levels({ 'LIMITED', full, wait }))
   end
   meters.raise(now)
   add_running(running, 1)
@@ -92,4 +93,4 @@ end
 add_to_both('h', sub, held)
 if of_budgets ~= '' then budgets().hold(of_budgets, held, now, true) end
 lease_until(lease_end)
-return done({ 'OK', text(now), funds(), meters and meters.room() or '' })
+return granted('OK', now)

@@ -4,30 +4,31 @@
 --   KEYS     bal rsv tmb tmb tmb led gc: see ledger/holds
 --   ARGV     1 request id, 2 sub-account or '', 3 real cost, 4 reserved at, in ms, 5 note of the entry, 6 the entry of the
 --            first settle, if this is a repetition, or '', 7 '1' if no entry closes this id, 8 its budgets: see ledger/budgets; from
---            9 on corrections of its meters: see ledger/meters
+--            9 on for each meter over time its field, and by how much to fill it more
 --   Replies  {'OK' or 'LATE' or 'LOST' or 'DUP', entry} | {'DUP'}: a restore has counted it | {'CONFLICT'} | {'NOACCT'}
 --            | {'OLD', sb}: unknown, and so old that its tombstone may be gone; its entry may be `sb` ms older than the hold
 --!include ledger/account
 --!include ledger/order
 --!include ledger/budgets
 --!include ledger/holds
---!include ledger/meters
 
 local id, sub, actual, reserved_at, note = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-local corrections = #ARGV > 8 and open_meters(9)
+local has_corrections = #ARGV > 8
 budgets_given = ARGV[8]
 local stored = redis.call('HGET', RSV, id)
 local live = stored and parse_live(stored)
 local of_budgets = live and live.budgets or budgets_given ~= '' and budgets().ids() or ''
 
-if sub == '' and not corrections and of_budgets == '' and not (live and live.running ~= '') then
+if sub == '' and not has_corrections and of_budgets == '' and not (live and live.running ~= '') then
   load_fields('p', 'h', 'n', 'tb')
 else
   local names = { 'p', 'h', 'n', 'tb' }
   if sub ~= '' then
     names[5], names[6] = 'p:' .. sub, 'h:' .. sub
   end
-  if corrections then corrections.add_fields(names) end
+  for at = 9, #ARGV, 2 do
+    names[#names + 1] = ARGV[at]
+  end
   for meter in string.gmatch(live and live.running or '', '[^,]+') do
     names[#names + 1] = 'r:' .. meter
   end
@@ -36,7 +37,7 @@ else
 end
 if not field('p') then return { 'NOACCT' } end
 -- Most settles need no time: it costs a command.
-local now = (corrections or of_budgets ~= '' or not stored) and now_ms()
+local now = (of_budgets ~= '' or not stored) and now_ms()
 
 -- A restore has counted the cost of this request.
 local counted = ARGV[6] ~= '' and field('ra') and not earlier(field('ra'), ARGV[6])
@@ -47,14 +48,23 @@ local function take_back(charged)
   return done({ 'DUP' })
 end
 
+-- Replaces what the request was admitted with by what it took in fact, at the time of its entry.
+local function correct(entry)
+  if not has_corrections then return end
+  local now_us = time_of(entry) * 1000
+  for at = 9, #ARGV, 2 do
+    set(ARGV[at], text(math.min(math.max(number(ARGV[at]), now_us) + tonumber(ARGV[at + 1]), ENDLESS)))
+  end
+end
+
 if stored then
   if live then
     if live.sub ~= sub then return { 'CONFLICT' } end
     remove(id, live, now)
     if counted then return take_back(live.paid or 0) end
-    if corrections then corrections.correct(now) end
     local entry = charge(live.paid and 'late' or 'settle', id, sub, actual - (live.paid or 0), note, of_budgets, now)
     entomb(id, sub, actual, entry, reserved_at)
+    correct(entry)
     return done({ live.paid and 'LATE' or 'OK', entry })
   end
   local charged, of = parse_expired(stored)
@@ -62,9 +72,9 @@ if stored then
   redis.call('HDEL', RSV, id)
   redis.call('ZREM', GC, id)
   if counted then return take_back(charged) end
-  if corrections then corrections.correct(now) end
   local entry = charge('late', id, sub, actual - charged, note, of_budgets, now)
   entomb(id, sub, actual, entry, reserved_at)
+  correct(entry)
   return done({ 'LATE', entry })
 end
 

@@ -28,8 +28,8 @@ local function forget(pattern, is_empty)
 end
 
 local now = now_ms()
-forget('l:*', function(stored)
-  return tonumber(string.match(stored, '(%d+)$')) <= now
+forget('t:*', function(stored)
+  return tonumber(stored) <= now * 1000
 end)
 forget('b:*', function(stored)
   local held, after = string.match(stored, '|(%d+)|%d+|(%d+)$')

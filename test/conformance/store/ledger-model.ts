@@ -110,17 +110,17 @@ const textOf = (id: EntryId | undefined) => id?.join('-')
 const laterOf = (known: EntryId | undefined, id: EntryId) =>
   known !== undefined && compareIds(known, id) > 0 ? known : id
 
-/** Meters over time: how full each is. */
+/** Meters over time: how full each is, times its window, so that all numbers are whole. */
 class ModelMeters {
   readonly #levels = new Map<string, { level: number; at: number }>()
 
-  level({ id, most, windowMs }: Omit<Meter, 'takes'>, now: number): number {
+  level({ id, most }: Omit<Meter, 'takes'>, now: number): number {
     const { level, at } = this.#levels.get(id) ?? { level: 0, at: now }
-    return Math.max(0, level - ((now - at) * most) / windowMs)
+    return Math.max(0, level - (now - at) * most)
   }
 
   raise(meter: Omit<Meter, 'takes'>, by: number, now: number): void {
-    this.#levels.set(meter.id, { level: Math.max(0, this.level(meter, now) + by), at: now })
+    this.#levels.set(meter.id, { level: Math.max(0, this.level(meter, now) + by * meter.windowMs), at: now })
   }
 }
 
@@ -279,6 +279,7 @@ export class ModelAccount {
 
   settle(command: Settle, now: number): SettleReply['reply'] {
     const { id, sub, actual, reservedAt } = command
+    const named = idsOf(command.budgets)
     const hold = this.#known(id, now, Number.POSITIVE_INFINITY)
     if (hold === undefined) {
       if (now - reservedAt > KEEP) {
@@ -287,7 +288,7 @@ export class ModelAccount {
         const own = this.kept().filter(({ ref, at: [ms] }) => ref === id && ms >= reservedAt)
         if (own.length > 0) return sum(own.map((entry) => -entry.delta)) === actual ? 'DUP' : 'CONFLICT'
       }
-      this.#post('lost', { id, sub, amount: actual, covered: 0, budgets: idsOf(command.budgets) }, now)
+      this.#post('lost', { id, sub, amount: actual, covered: 0, budgets: named, named }, now)
       this.holds.push({ ...LOST, id, sub, actual, reservedAt, endedAt: now })
       return 'LOST'
     }
@@ -295,10 +296,10 @@ export class ModelAccount {
     if (hold.state === 'gone') return hold.actual === actual ? 'DUP' : 'CONFLICT'
     const kind = hold.paid === undefined ? 'settle' : 'late'
     const covered = hold.state === 'live' ? hold.amount : 0
-    const budgets = hold.state === 'live' ? hold.budgets : idsOf(command.budgets)
+    const budgets = hold.state === 'live' ? hold.budgets : named
     for (const { by, ...meter } of command.corrections ?? []) this.#meters.raise(meter, by, now)
     Object.assign(hold, { state: 'gone', actual, endedAt: now })
-    this.#post(kind, { id, sub, amount: actual - (hold.paid ?? 0), covered, budgets }, now)
+    this.#post(kind, { id, sub, amount: actual - (hold.paid ?? 0), covered, budgets, named }, now)
     return kind === 'late' ? 'LATE' : 'OK'
   }
 
@@ -392,7 +393,15 @@ export class ModelAccount {
       amount,
       covered,
       budgets,
-    }: { id: string; sub: string | undefined; amount: number; covered: number; budgets: string[] },
+      named = [],
+    }: {
+      id: string
+      sub: string | undefined
+      amount: number
+      covered: number
+      budgets: string[]
+      named?: string[]
+    },
     now: number,
   ): void {
     // A refund to a balance that is already at its maximum.
@@ -400,8 +409,8 @@ export class ModelAccount {
     const delta = Math.min(0 - amount, room)
     this.#append({ kind, ref: id, sub: sub ?? '', delta }, now)
     const period = periodOf(now)
-    // An expiry does not say when a budget renews, so that nothing is charged to one that is forgotten.
-    const known = kind === 'expire' ? budgets.filter((budget) => this.#usedIn.has(budget)) : budgets
+    // Only the command says when a budget renews that is forgotten; without it, nothing is charged there.
+    const known = budgets.filter((budget) => this.#usedIn.has(budget) || named.includes(budget))
     for (const budget of known) this.#charges.push({ budget, amount: 0 - delta, period })
     this.#use(known, now)
     this.#spend(sub, Math.max(0, amount - covered))
@@ -434,35 +443,28 @@ export class ModelAccount {
     return sum(this.live().map((hold) => (hold.budgets.includes(budget) ? hold.amount : 0)))
   }
 
-  /** Below 0 in a meter that took more than its limit. */
-  #free(meters: readonly Meter[], now: number): number[] {
-    return meters.map((meter) => {
-      const level =
-        meter.windowMs > 0
-          ? this.#meters.level(meter, now)
-          : this.live().filter(({ running }) => running.includes(meter.id)).length
-      return Math.floor(meter.most - level + 1e-6)
-    })
+  #running(id: string): number {
+    return this.live().filter(({ running }) => running.includes(id)).length
   }
 
   #room(meters: readonly Meter[], now: number): number[] {
-    return this.#free(meters, now).map((free) => Math.max(0, free))
+    return meters.map((meter) => {
+      const { id, most, windowMs } = meter
+      if (windowMs === 0) return Math.max(0, most - this.#running(id))
+      return Math.max(0, Math.floor((most * windowMs - this.#meters.level(meter, now)) / windowMs))
+    })
   }
 
-  /** The whole part of what is free is enough to compare: all meters take whole numbers. */
   #limited(meters: readonly Meter[], now: number): ReserveReply | undefined {
-    const free = this.#free(meters, now)
-    const waits = meters.map(({ takes, most, windowMs, ...meter }, i) => {
-      const wanted = Math.min(takes, most)
-      if ((free[i] ?? 0) >= wanted) return -1
-      if (windowMs === 0) return 1_000
-      const over = this.#meters.level({ ...meter, most, windowMs }, now) + wanted - most
-      return Math.ceil((over * windowMs) / most)
+    const waits = meters.map((meter) => {
+      const { id, most, windowMs, takes } = meter
+      if (windowMs === 0) return this.#running(id) < most ? -1 : 1_000
+      const over = this.#meters.level(meter, now) + (Math.min(takes, most) - most) * windowMs
+      return over <= 0 ? -1 : Math.ceil(over / most)
     })
     const waitMs = Math.max(...waits, -1)
-    return waitMs < 0
-      ? undefined
-      : { reply: 'LIMITED', meter: waits.indexOf(waitMs), waitMs, room: this.#room(meters, now) }
+    if (waitMs < 0) return undefined
+    return { reply: 'LIMITED', meter: waits.indexOf(waitMs), waitMs, room: this.#room(meters, now) }
   }
 
   #left({ sub, meters = [], budgets = [], ...command }: Reserve, now: number) {

@@ -52,11 +52,12 @@ export function meterCases(current: Current): void {
       expect(replies.filter(({ reply }) => reply === 'LIMITED')).toHaveLength(3)
     })
 
-    test('keeps its level when the limit changes', async () => {
+    test('is empty at the same time when the limit changes', async () => {
+      // A tenth of a minute, and half of one.
       expect(await reserve('r1', [requests(10)])).toEqual(room(9))
       expect(await reserve('r2', [requests(2)])).toEqual(room(0))
-      expect(await reserve('r3', [requests(2)])).toMatchObject({ reply: 'LIMITED', waitMs: 30_000 })
-      expect(await reserve('r3', [requests(10)])).toEqual(room(7))
+      expect(await reserve('r3', [requests(2)])).toMatchObject({ reply: 'LIMITED', waitMs: 6_000 })
+      expect(await reserve('r3', [requests(10)])).toEqual(room(3))
     })
 
     test('is shared by all requests that name it, and by no others', async () => {

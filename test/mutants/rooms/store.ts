@@ -162,23 +162,22 @@ export const STORE: Mutant[] = [
     'store/ledger/meters.ts',
     CONFORMANCE,
     // A large request under a small limit is refused for ever.
-    [
-      'levelOf(state, meter, nowMs) + Math.min(takes, most) - most',
-      'levelOf(state, meter, nowMs) + takes - most',
-    ],
+    ['Math.min(fillOf(meter), bound) - bound', 'fillOf(meter) - bound'],
     // A request counts by the most that it might have used.
-    ['Math.max(0, levelOf(state, meter, nowMs) + by)', 'levelOf(state, meter, nowMs)'],
-    // A whole minute passes before one more request is admitted.
-    ['(Math.max(0, nowMs - bucket.at) * most) / windowMs', '0'],
-    // Meters of deleted keys stay for ever, or those in use are forgotten.
-    ['if (emptyFrom <= nowMs) buckets.delete(id)', 'buckets.delete(id)'],
+    ['fill(state, correction.id, correctionOf(correction), nowMs)', 'correctionOf(correction)'],
+    // A meter that rested admits its limit many times over.
+    ['Math.max(emptyAt.get(id) ?? 0, nowMs * 1_000) + by', '(emptyAt.get(id) ?? 0) + by'],
+    // The last request of a burst is refused.
+    ['Math.floor((units * windowMs * 1_000) / most)', 'Math.ceil((units * windowMs * 1_000) / most)'],
+    // Meters in use are forgotten.
+    ['if (at <= nowMs * 1_000) emptyAt.delete(id)', 'emptyAt.delete(id)'],
   ),
   ...faults(
     'store/lua/ledger/meters.lua',
     'test/conformance/store/redis.test.ts',
-    ['math.min(meter.takes, meter.most) - meter.most', 'meter.takes - meter.most'],
-    ["set(meter.field, string.format('%.17g|%.0f|%.0f', meter.level, now, empty))", ''],
-    ['meter.level = math.max(0, meter.level + meter.takes)', ''],
+    ['levels[i] + min(fills[i], bound) - bound', 'levels[i] + fills[i] - bound'],
+    ['set(name, text(min(now * 1000 + levels[i], ENDLESS)))', ''],
+    ['max(0, stored - now * 1000)', 'stored'],
   ),
   ...faults('store/lua/ledger/holds.lua', 'test/conformance/store/redis.test.ts', [
     // A place among requests at a time is never free again.
@@ -230,7 +229,7 @@ export const STORE: Mutant[] = [
     'store/lua/ledger/account.lua',
     REDIS_LEDGER,
     // Amounts of a million dollars lose their last digits.
-    ["string.format('%.0f', n + 0)", 'tostring(n + 0)'],
+    ["string.format('%d', n)", 'tostring(n + 0)'],
     // A correction of thousands of sub-accounts leaves entries without sums, and is never made.
     ['math.min(from + 3999, #changes)', '#changes'],
     // Of such a correction only the first sums are written.
