@@ -1,5 +1,5 @@
 /**
- * Runs the planted faults of list.ts, two at a time: each in a copy of the tree, with the one test that must fail. The
+ * Runs the planted faults of list.ts, three at a time: each in a copy of the tree, with the one test that must fail. The
  * named tests must pass without a fault first (`--tests-pass`: they have just been run), and a fault must make an
  * assertion fail, not stop the file from loading.
  *
@@ -30,10 +30,11 @@ const NOT_COPIED = new Set(['node_modules', '.git', '.run', '.venv', 'dist'])
 export interface Verdict {
   mutant: Mutant
   outcome: 'caught' | 'survived' | 'broken' | 'stale'
+  seconds: number
 }
 
-/** Copies of the tree, each with one fault at a time. */
-const LANES = 2
+/** Copies of the tree, each with one fault at a time. More than the usual cores, because many tests wait for processes. */
+const LANES = 3
 
 export interface TryOptions {
   /** The named tests have just passed without a fault and need not run again. */
@@ -57,7 +58,9 @@ export async function tryMutants(
     const waiting = mutants.entries()
     const work = async (copy: string) => {
       for (const [index, mutant] of waiting) {
-        const verdict = { mutant, outcome: await tryMutant(copy, mutant) }
+        const started = performance.now()
+        const outcome = await tryMutant(copy, mutant)
+        const verdict = { mutant, outcome, seconds: (performance.now() - started) / 1_000 }
         verdicts[index] = verdict
         found(verdict)
       }
@@ -173,8 +176,10 @@ if (import.meta.main) {
   const chosen = MUTANTS.filter(({ file }) => file.includes(part))
   const verdicts = await tryMutants(join(import.meta.dirname, '../..'), chosen, {
     testsPass: values['tests-pass'] === true,
-    found: ({ mutant: { file, find, replace }, outcome }) =>
-      console.log(`${EXPLAIN[outcome]}  ${file}: ${find.trim()}  ->  ${replace.trim()}`),
+    found: ({ mutant: { file, find, replace }, outcome, seconds }) =>
+      console.log(
+        `${EXPLAIN[outcome]} (${seconds.toFixed(1)} s)  ${file}: ${find.trim()}  ->  ${replace.trim()}`,
+      ),
   })
   const caught = verdicts.filter(({ outcome }) => outcome === 'caught').length
   console.log(`${caught} of ${verdicts.length} faults caught`)

@@ -34,8 +34,8 @@ export const STORE: Mutant[] = [
     CONFORMANCE,
     // A settle that is sent twice is charged twice.
     [
-      '    entomb(state, { id, sub, actual, entry, reservedAt })\n    return { reply: kind',
-      '    return { reply: kind',
+      '    entomb(state, { id, sub, actual, entry, reservedAt })\n    correct(state, corrections, timeOf(entry))\n    return { reply: kind',
+      '    correct(state, corrections, timeOf(entry))\n    return { reply: kind',
     ],
     // The same, while the tombstone is gone and the hold still counts as young.
     ['reservedAt > KEEP_MS - setBackMs', 'reservedAt > KEEP_MS'],
