@@ -192,6 +192,20 @@ describe('a store that fails while a hold is taken', () => {
     },
   )
 
+  test('is 503 for an account of a key with a budget, and counted here without one', async () => {
+    const own = testPayer({ enforced: false, ofKey: true })
+    const { on } = failing('reserve', { times: 9 })
+    const record = { id: 'month', most: 500, period: 'Month' as const, timeZone: 'UTC', softLimit: [] }
+    const budget = { id: 'k/month', most: 500, periods: [0, 2_000_000, 4_000_000] as const }
+    const budgets = [{ whose: 'key' as const, record, budget }]
+    const meter = { id: 'k/rm', most: 5, windowMs: 60_000, takes: 1 }
+    const limits = [{ whose: 'key' as const, kind: 'requests' as const, model: undefined, meter }]
+    const { holds } = holdsOf(on)
+    const take = (id: string, more: object) => holds.take(own, { id, amount: 400, ...FIRST, limits, ...more })
+    await expect(take('r1', { budgets })).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect(await take('r2', {})).toMatchObject({ amount: 400 })
+  })
+
   test('is 503 after the second failure', async () => {
     const { on, calls } = failing('reserve', { times: 9 })
     const { holds } = holdsOf(on)

@@ -25,6 +25,7 @@ const ACCOUNTS: Record<string, [dollars: string | undefined, spec: object]> = {
 const KEYS: Record<string, object> = {
   'key-of-rich': { accountRef: { name: 'rich' }, ...monthly('1') },
   'key-alone': monthly('1'),
+  'key-unspent': monthly('1'),
   'key-by-model': { budget: { models: { 'm-d*': { amount: '1' } } } },
   'key-warned': { accountRef: { name: 'rich' }, ...monthly('4', { softLimit: [25, 50] }) },
 }
@@ -109,7 +110,8 @@ test('a budget for some models bounds those', async () => {
 })
 
 test('who has a budget is not served a model without a price', async () => {
-  expect((await ask('unlimited', 'unpriced')).status).not.toBe(200)
+  // As a model that does not exist.
+  expect((await ask('key-unspent', 'unpriced')).status).toBe(502)
   expect((await ask('key-by-model', 'unpriced')).status).toBe(200)
 })
 

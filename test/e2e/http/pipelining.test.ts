@@ -79,14 +79,20 @@ it.each<[string, string]>([
 ])('serves nothing after a request %s', async (_what, bytes) => {
   const before = world.upstream.requests.length
   expect(await statuses(bytes + good())).toEqual([404])
-  expect(world.upstream.requests.length).toBe(before)
+  expect(await requestsAfter(before)).toBe(1)
 })
 
 it('serves nothing after a malformed request', async () => {
   const before = world.upstream.requests.length
   expect(await statuses(raw('GET http://x/ HTTP/1.1', []) + good())).toEqual([400])
-  expect(world.upstream.requests.length).toBe(before)
+  expect(await requestsAfter(before)).toBe(1)
 })
+
+/** Requests upstream with one more, which comes there after any that was served before it. */
+async function requestsAfter(before: number): Promise<number> {
+  expect(await statuses(good() + END)).toEqual([200, 404])
+  return world.upstream.requests.length - before
+}
 
 it('opens no WebSocket after an unfinished answer', async () => {
   const { release } = world.upstream.hold()

@@ -18,13 +18,16 @@ export const CONTROLLER: Mutant[] = [
     ['a.metadata.createdAt - b.metadata.createdAt', 'b.metadata.createdAt - a.metadata.createdAt'],
   ),
 
+  ...faults('controller/compile/accounts.ts', 'test/e2e/budgets.test.ts', [
+    // A budget of an account does not bind its sub-accounts.
+    '  ...(budgets && { budgets }),\n',
+    '',
+  ]),
   ...faults(
     'controller/compile/accounts.ts',
     COMPILED,
     // A sub-account with a budget needs Credits as well.
     ['spec.budget?.amount !== undefined && { byBudget: true }', 'false && { byBudget: true }'],
-    // A budget of an account does not bind its sub-accounts.
-    ['  ...(budgets && { budgets }),\n', ''],
     // Limits of an account do not bind its sub-accounts.
     ['  ...(limits && { limits }),\n', ''],
     // A sub-account pays by itself.

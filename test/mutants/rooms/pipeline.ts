@@ -41,20 +41,23 @@ export const PIPELINE: Mutant[] = [
   ),
   ...faults(
     'proxy/ledger/holds.ts',
-    'test/integration/proxy/budgets.test.ts',
+    'proxy/ledger/holds.test.ts',
     // While Redis is away, each proxy serves a key with a budget.
     ['const mayCountLocally = ofKey && budgets.length === 0', 'const mayCountLocally = ofKey'],
   ),
   ...faults(
     'proxy/pipeline/usage/own-usage.ts',
-    'test/e2e/usage.test.ts',
+    'proxy/pipeline/usage/own-usage.test.ts',
     // A key sees what other keys of its account have used.
     ["'key' in row && row.key === key.id && row.day !== undefined", "'key' in row && row.day !== undefined"],
     // The last seconds are missing.
     ['if (account !== undefined)\n    for (const row of', 'if (false)\n    for (const row of'],
-    // An allowance that is a budget looks like a debt.
-    ['account.ofKey === true || account.byBudget === true', 'account.ofKey === true'],
   ),
+  ...faults('proxy/pipeline/usage/own-usage.ts', 'test/e2e/usage.test.ts', [
+    // An allowance that is a budget looks like a debt.
+    'account.ofKey === true || account.byBudget === true',
+    'account.ofKey === true',
+  ]),
   ...faults(
     'proxy/pipeline/billing/charge.ts',
     'test/e2e/usage.test.ts',

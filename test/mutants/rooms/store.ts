@@ -100,7 +100,7 @@ export const STORE: Mutant[] = [
     // A late settle counts its request once more.
     ["if (kind === 'late' || note === undefined) return cost", 'if (note === undefined) return cost'],
     // Requests that failed look like others.
-    ["...(reason === 'unserved' && { errors: 1 })", ''],
+    ["...(reason === 'unserved' && { errors: 1 })", '...{}'],
     // A key sees the usage of another one.
     ['|| (only !== undefined && key !== only)', ''],
   ),
