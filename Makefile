@@ -78,9 +78,10 @@ test: test-packages install test-binaries $(VENV) ## Run the static checks and a
 test-all: test ## Run test, thousands of cases for each property, and all that takes long
 	@FC_RUNS=5000 vitest run --testTimeout=300000 $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))
 	@OPENAPI_EXAMPLES=100 vitest run test/e2e/openapi.test.ts
-	@CHAOS_ROUNDS=2 vitest run --no-file-parallelism test/chaos
+	@CHAOS_ROUNDS=1 vitest run --no-file-parallelism test/chaos
 	@LEDGER_RUNS=1000 vitest run $(LEDGER_MODEL)
 	@BURST_ROUNDS=20 vitest run --no-file-parallelism test/integration/proxy/burst.test.ts test/integration/proxy/limits.test.ts
+	@USAGE_REQUESTS=20000 vitest run test/integration/usage
 	@DISCONNECT_OFFSETS=500 vitest run --testTimeout=300000 test/e2e/disconnects.test.ts
 	@SOAK_MINUTES=5 vitest run test/soak
 	@SCALE_KEYS=10000 vitest run --no-file-parallelism test/scale
