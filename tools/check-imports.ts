@@ -118,7 +118,7 @@ const PLACES: Record<string, string[]> = {
   cli: ['admin', 'contract', 'store', 'controller/*', 'proxy/*', 'examples'],
 
   examples: [],
-  bench: ['contract', 'store', 'test', 'tools'],
+  bench: ['contract', 'store', 'controller', 'test', 'tools'],
   tools: ['admin', 'test/assets', 'contract', 'store', 'controller/*', 'proxy/*', 'cli', 'examples'],
   'test/assets': [],
   test: [

@@ -15,8 +15,8 @@ import type { RedisConnection } from './connection.ts'
 import {
   adjustReply,
   balanceFields,
-  meterField,
   countReply,
+  meterField,
   openReply,
   readBalance,
   readEntries,

@@ -122,7 +122,7 @@ function expected(nameOf: (one: Case) => string | undefined): [string, Counts][]
   const found = new Map<string, Counts>()
   for (const call of farEnd.log) {
     const one = cases[call.id]
-    const name = one === undefined ? 'nobody' : nameOf(one)
+    const name = one === undefined ? 'no client' : nameOf(one)
     if (name === undefined) continue
     const counts = found.get(name) ?? { requests: 0, errors: 0, input: 0, output: 0, cost: 0 }
     found.set(name, counts)

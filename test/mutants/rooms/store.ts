@@ -165,7 +165,7 @@ export const STORE: Mutant[] = [
     ['Math.min(fillOf(meter), bound) - bound', 'fillOf(meter) - bound'],
     // A request counts by the most that it might have used.
     ['fill(state, correction.id, correctionOf(correction), nowMs)', 'correctionOf(correction)'],
-    // A meter that rested admits its limit many times over.
+    // A meter that was not used for long admits its limit many times over.
     ['Math.max(emptyAt.get(id) ?? 0, nowMs * 1_000) + by', '(emptyAt.get(id) ?? 0) + by'],
     // The last request of a burst is refused.
     ['Math.floor((units * windowMs * 1_000) / most)', 'Math.ceil((units * windowMs * 1_000) / most)'],
