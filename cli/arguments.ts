@@ -1,6 +1,8 @@
 /** Parses values of arguments. Commander appends the sentence of an InvalidArgumentError to the option's name. */
+
 import { InvalidArgumentError, Option } from 'commander'
 import { parseDollars } from '../contract/money.ts'
+import { labels as labelsSetting } from '../contract/settings/fields.ts'
 import { nearest } from '../controller/source/nearest.ts'
 
 type Parse<Value> = (given: string, before: Value | undefined) => Value
@@ -15,6 +17,14 @@ export function text(given: string): string {
   if (/^--?[a-z]/.test(given)) throw new InvalidArgumentError('It looks like another option.')
   return given
 }
+
+/** `name=value` of Kubernetes labels, separated by commas. */
+export function labels(given: string): Readonly<Record<string, string>> {
+  const { data, error } = labelsText.safeParse(given)
+  if (data !== undefined && Object.keys(data).length > 0) return data
+  throw new InvalidArgumentError(`It ${error?.issues[0]?.message ?? 'is empty'}.`)
+}
+const labelsText = labelsSetting()
 
 /** May be given several times. */
 export function texts(given: string, before: readonly string[] = []): string[] {

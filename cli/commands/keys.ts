@@ -1,6 +1,6 @@
 /** `sluice keys` and `sluice credits` with their commands. */
 import type { Command } from 'commander'
-import { budgets, count, limits, list, span, text, valued } from '../arguments.ts'
+import { budgets, count, labels, limits, list, span, text, valued } from '../arguments.ts'
 import { prose, type Runs, withAdmin, withOutput } from './parts.ts'
 
 const MOST_KEYS = 10_000
@@ -11,7 +11,7 @@ export function addKeys(line: Command, runs: Runs): void {
     .summary('create, rotate, revoke and list ApiKeys')
     .description('Creates and changes ApiKeys in the cluster of the kubeconfig, or in a folder of resources.')
   runs(
-    withPlace(withOutput(keys.command('create')))
+    withSecretLabels(withPlace(withOutput(keys.command('create'))))
       .summary('ApiKeys with new keys, which are printed once')
       .description(
         prose(`Creates an ApiKey with its Secret and prints the key, which no other command prints again. With --count and --prefix
@@ -32,7 +32,7 @@ many at once. What exists already with the same spec is left alone, so that a ca
     async () => (await import('../keys/create.ts')).create,
   )
   runs(
-    withPlace(withOutput(keys.command('rotate')))
+    withSecretLabels(withPlace(withOutput(keys.command('rotate'))))
       .summary('a new key beside the old one, which ends after a while')
       .description(
         prose(`Creates a Secret with a new key and prints it. The old key is good until the overlap is over. Refused while an
@@ -93,6 +93,12 @@ back; write it after --.`),
       .option('--dry-run', 'create nothing')
       .addHelpText('after', '\nExit code 1 if a Credit of this name has another account or amount.'),
     async () => (await import('../credits.ts')).addCredit,
+  )
+}
+
+function withSecretLabels(command: Command): Command {
+  return command.addOption(
+    valued('--secret-labels <name=value>', 'labels of the Secret in a cluster, separated by commas', labels),
   )
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { API_VERSION, GROUP, KINDS } from '../../contract/api/index.ts'
 import { type KubeCall, type KubeClient, KubeError } from '../../controller/kube/types.ts'
 import { CommandFailure } from '../command.ts'
-import { type NewResource, type Place, stored, type WrittenKind } from './place.ts'
+import { type NewResource, type Place, type PlaceOptions, stored, type WrittenKind } from './place.ts'
 
 const TIMEOUT_MS = 30_000
 const MERGE = 'application/merge-patch+json'
@@ -15,6 +15,7 @@ type Kube = Pick<KubeClient, 'request' | 'close'> & { namespace: string | undefi
 /** Throws CommandFailure without a cluster. */
 export async function clusterPlace(
   wanted: string | undefined,
+  secretLabels: PlaceOptions['secretLabels'] = {},
   connect: () => Promise<Kube> = fromKubeconfig,
 ): Promise<Place> {
   const client = await connect().catch((error: unknown) => {
@@ -52,7 +53,7 @@ export async function clusterPlace(
     },
     async create(resource) {
       const { kind, name } = resource
-      const body = objectOf(resource, namespace)
+      const body = objectOf(resource, namespace, secretLabels)
       return stored.parse(await send(`${kind} ${name}`, { method: 'POST', path: pathOf(kind), body }))
     },
     async patch(kind, name, spec) {
@@ -63,10 +64,13 @@ export async function clusterPlace(
   }
 }
 
-function objectOf({ kind, name, spec, labels, owner }: NewResource, namespace: string): object {
+function objectOf(
+  { kind, name, spec, owner }: NewResource,
+  namespace: string,
+  secretLabels: NonNullable<PlaceOptions['secretLabels']>,
+): object {
   const metadata = {
     ...{ name, namespace },
-    ...(labels !== undefined && { labels }),
     ...(owner?.metadata.uid !== undefined && {
       ownerReferences: [
         { apiVersion: API_VERSION, kind: 'ApiKey', name: owner.metadata.name, uid: owner.metadata.uid },
@@ -74,8 +78,8 @@ function objectOf({ kind, name, spec, labels, owner }: NewResource, namespace: s
     }),
   }
   if (kind !== 'Secret') return { apiVersion: API_VERSION, kind, metadata, spec }
-  const ours = { 'app.kubernetes.io/managed-by': 'sluice', [`${GROUP}/secret`]: 'true', ...labels }
-  return { apiVersion: 'v1', kind, type: 'Opaque', metadata: { ...metadata, labels: ours }, stringData: spec }
+  const labels = { 'app.kubernetes.io/managed-by': 'sluice', [`${GROUP}/secret`]: 'true', ...secretLabels }
+  return { apiVersion: 'v1', kind, type: 'Opaque', metadata: { ...metadata, labels }, stringData: spec }
 }
 
 async function fromKubeconfig(): Promise<Kube> {

@@ -17,7 +17,6 @@ export interface NewResource {
   name: string
   /** For Secrets the entries, in clear. */
   spec: object
-  labels?: Readonly<Record<string, string>>
   /** Kubernetes deletes the resource with this ApiKey. */
   owner?: Stored | undefined
 }
@@ -38,4 +37,6 @@ export interface PlaceOptions {
   /** A folder instead of a cluster. */
   folder?: string
   namespace?: string
+  /** Of the Secrets that are created in a cluster, beside those that all of them have. */
+  secretLabels?: Readonly<Record<string, string>>
 }

@@ -1,9 +1,12 @@
 /** A budget refuses what is beyond it, whoever has it, until its period is over; warnings come before. */
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningGateway, startGateway } from '../harness/gateway.ts'
 import { type Answer, call, chatBody, jsonHeaders } from '../harness/http.ts'
 import { balanceOf } from '../harness/ledger.ts'
 import { account, apiKey, channel, route } from '../harness/resources.ts'
+import { HELLO, openai, rejection } from '../harness/sdk.ts'
 import { chatAnswer, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
 
 const keyOf = (name: string) => `sk-of-${name}-0123456789abcdef`
@@ -26,6 +29,7 @@ const KEYS: Record<string, object> = {
   'key-of-rich': { accountRef: { name: 'rich' }, ...monthly('1') },
   'key-alone': monthly('1'),
   'key-unspent': monthly('1'),
+  'key-of-sdks': monthly('1'),
   'key-by-model': { budget: { models: { 'm-d*': { amount: '1' } } } },
   'key-warned': { accountRef: { name: 'rich' }, ...monthly('4', { softLimit: [25, 50] }) },
 }
@@ -101,6 +105,28 @@ test.each(['key-of-rich', 'key-alone'])('a budget of a key bounds that key alone
   expectRefused(refused)
   expect(refused.text).toContain('The budget of this API key is used up')
   expect((await ask('rich')).status).toBe(200)
+})
+
+test('the official SDKs name the reason once, and do not try again', async () => {
+  expect((await ask('key-of-sdks')).status).toBe(200)
+  let calls = 0
+  const counted: typeof fetch = (...args) => {
+    calls += 1
+    return fetch(...args)
+  }
+  const asOpenAI = openai(gateway.base, keyOf('key-of-sdks'), { fetch: counted })
+  const error = await rejection(asOpenAI.chat.completions.create({ model: 'm', messages: HELLO }))
+  expect(error).toBeInstanceOf(OpenAI.APIError)
+  const message = expect.stringContaining('The budget of this API key is used up until')
+  expect(error).toMatchObject({ status: 402, code: 'insufficient_balance', message })
+  const asAnthropic = new Anthropic({
+    ...{ baseURL: gateway.base, apiKey: keyOf('key-of-sdks'), fetch: counted },
+  })
+  const hello = [{ role: 'user' as const, content: 'Hello' }]
+  const other = await rejection(asAnthropic.messages.create({ model: 'm', max_tokens: 5, messages: hello }))
+  expect(other).toBeInstanceOf(Anthropic.APIError)
+  expect(other).toMatchObject({ status: 402, error: { error: { message } } })
+  expect(calls).toBe(2)
 })
 
 test('a budget for some models bounds those', async () => {

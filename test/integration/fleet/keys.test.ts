@@ -55,13 +55,33 @@ test('a class is set up, a key is rotated and another revoked, all with the own 
   expect((await sluice('credits', 'add', 'class', '1000', '--name', 'june')).output).toContain(
     'exists already',
   )
-  const args = ['--count', '20', '--prefix', 'student-', '--account', 'class', '--budget', '500/Month']
+  const labels = ['--secret-labels', 'team=llm,stage=test']
+  const args = [
+    ...labels,
+    '--count',
+    '20',
+    '--prefix',
+    'student-',
+    '--account',
+    'class',
+    '--budget',
+    '500/Month',
+  ]
   const first = await sluice('keys', 'create', ...args, '-o', 'json')
   expect(first.code, first.output).toBe(0)
   const students = JSON.parse(first.output) as { name: string; key: string; note: string }[]
   expect(students).toHaveLength(20)
   const again = JSON.parse((await sluice('keys', 'create', ...args, '-o', 'json')).output) as typeof students
   expect(new Set(again.map(({ note }) => note))).toEqual(new Set(['exists already']))
+  const secrets = await fleet.kubectl(
+    'get',
+    'secrets',
+    '-l',
+    'sluice.dev/secret=true,team=llm,stage=test',
+    '-o',
+    'name',
+  )
+  expect(secrets.stdout.split('\n').filter((name) => name.includes('student-'))).toHaveLength(20)
   await becomes(students[0]?.key ?? '', '200')
   await becomes(students[19]?.key ?? '', '200')
 
