@@ -18,7 +18,7 @@ export type Taken =
   | { meter: number; waitMs: number; room: number[] }
 
 export class LocalMeters {
-  readonly #meters: Meters = { emptyAt: new Map(), running: new Map() }
+  readonly #meters: Meters = { fills: new Map(), running: new Map() }
 
   take(meters: readonly Meter[]): Taken {
     const now = Date.now()
@@ -35,12 +35,12 @@ export class LocalMeters {
   }
 
   #bound(now: number): void {
-    const { emptyAt } = this.#meters
-    if (emptyAt.size <= MAX_METERS) return
+    const { fills } = this.#meters
+    if (fills.size <= MAX_METERS) return
     forgetEmpty(this.#meters, now)
-    for (const id of emptyAt.keys()) {
-      if (emptyAt.size <= MAX_METERS) return
-      emptyAt.delete(id)
+    for (const id of fills.keys()) {
+      if (fills.size <= MAX_METERS) return
+      fills.delete(id)
     }
   }
 }

@@ -141,7 +141,7 @@ function balanceOf(state: AccountState, named: NamedSums): Balance {
 function levelsOf(state: AccountState, meters: NamedSums['meters'] = []): Balance['levels'] {
   const levels: Balance['levels'] = {}
   for (const { id, windowMs } of meters) {
-    const level = (windowMs > 0 ? state.emptyAt : state.running).get(id)
+    const level = (windowMs > 0 ? state.fills : state.running).get(id)
     if (level !== undefined) levels[id] = level
   }
   return levels

@@ -18,6 +18,7 @@
  */
 import type { Nanos } from '../../contract/money.ts'
 import type { Usage } from '../../contract/usage.ts'
+import type { Fill } from './meters.ts'
 
 export interface Ledger {
   /** Creates an account with a balance of zero, or takes over one of the previous version. Other commands on an unknown account
@@ -369,6 +370,9 @@ export interface NamedSums {
   meters?: readonly Meter[] | undefined
 }
 
+/** Of a meter over time how it was filled; of live holds their number. */
+export type MeterLevel = Fill | number
+
 /** The sums of an account or a sub-account. */
 export interface Sums {
   /** credited - spent */
@@ -381,8 +385,8 @@ export interface Balance extends Sums {
   /** Those that were asked for and exist. */
   subs: Record<string, Sums>
   budgets: Record<string, BudgetSums>
-  /** When the meters that were asked for are empty, in microseconds of the store's clock; of live holds their number. */
-  levels: Record<string, number>
+  /** Of the meters that were asked for; those that are empty may be missing. */
+  levels: Record<string, MeterLevel>
   /** The term in which the account was created, topped up or adjusted last. */
   epoch: number
   /** Number of entries ever appended. If it falls, the store has lost some. */

@@ -1,9 +1,9 @@
 /**
  * Rate limits, counted with the holds of an account. A meter over time is a bucket that leaks: a request fills it by its share of
- * the limit, and a full one is empty after its window. All that is kept is when it will be empty: the generic cell rate
- * algorithm (GCRA) with the whole limit as its burst. A meter without a window counts live holds.
+ * the limit, and a full one is empty after its window. Kept is when it will be empty: the generic cell rate algorithm (GCRA)
+ * with the whole limit as its burst. A meter without a window counts live holds.
  */
-import type { Correction, Meter } from './contract.ts'
+import type { Correction, Meter, MeterLevel } from './contract.ts'
 import { integer, natural } from './numbers.ts'
 
 /** Times are in whole microseconds, rounded down, so that a whole burst fits. A quotient may be a little too small. */
@@ -16,10 +16,16 @@ const MOST_FILL_US = 1e15
 const RUNNING_WAIT_MS = 1_000
 
 export interface Meters {
-  /** Meters over time: when each is empty, by the store's clock, in microseconds. */
-  readonly emptyAt: Map<string, number>
+  /** Meters over time. */
+  readonly fills: Map<string, Fill>
   /** Live holds by meter. */
   readonly running: Map<string, number>
+}
+
+/** When a meter is empty, by the store's clock, in microseconds, and the limit by which it was filled. */
+export interface Fill {
+  emptyAt: number
+  most: number
 }
 
 type Rate = Omit<Meter, 'takes'>
@@ -74,21 +80,22 @@ export function findFull(
 
 /** Takes room for a request. Its place among live holds is counted with its hold. */
 export function take(state: Meters, meters: readonly Meter[], nowMs: number): void {
-  for (const meter of meters) if (meter.windowMs > 0) fill(state, meter.id, fillOf(meter), nowMs)
+  for (const meter of meters) if (meter.windowMs > 0) fill(state, meter, fillOf(meter), nowMs)
 }
 
 /** Replaces what requests were admitted with by what they took in fact. */
 export function correct(state: Meters, corrections: readonly Correction[], nowMs: number): void {
-  for (const correction of corrections) fill(state, correction.id, correctionOf(correction), nowMs)
+  for (const correction of corrections) fill(state, correction, correctionOf(correction), nowMs)
 }
 
-function fill({ emptyAt }: Meters, id: string, by: number, nowMs: number): void {
-  emptyAt.set(id, Math.min(Math.max(emptyAt.get(id) ?? 0, nowMs * 1_000) + by, ENDLESS))
+function fill(state: Meters, meter: Rate, by: number, nowMs: number): void {
+  const emptyAt = nowMs * 1_000 + levelOf(state, meter, nowMs) + by
+  state.fills.set(meter.id, { emptyAt: Math.min(Math.max(0, emptyAt), ENDLESS), most: meter.most })
 }
 
 /** Forgets meters that are empty: those of keys that rest, or are gone. */
-export function forgetEmpty({ emptyAt }: Meters, nowMs: number): void {
-  for (const [id, at] of emptyAt) if (at <= nowMs * 1_000) emptyAt.delete(id)
+export function forgetEmpty({ fills }: Meters, nowMs: number): void {
+  for (const [id, { emptyAt }] of fills) if (emptyAt <= nowMs * 1_000) fills.delete(id)
 }
 
 /** Ids of the meters that count live holds. */
@@ -125,11 +132,14 @@ function checkRate(most: number, windowMs: number): void {
   natural('windowMs', windowMs)
 }
 
-function levelOf({ running, emptyAt }: Meters, meter: Rate, nowMs: number): number {
-  return levelAt((meter.windowMs === 0 ? running : emptyAt).get(meter.id), meter, nowMs)
+/** How full a meter is: microseconds until it is empty, or live holds. */
+function levelOf({ running, fills }: Meters, meter: Rate, nowMs: number): number {
+  return levelAt((meter.windowMs === 0 ? running : fills).get(meter.id), meter, nowMs)
 }
 
-/** How full a meter is, by what a balance tells of it: microseconds until it is empty, or live holds. */
-export function levelAt(stored: number | undefined, { windowMs }: Rate, nowMs: number): number {
-  return windowMs === 0 ? (stored ?? 0) : Math.max(0, (stored ?? 0) - nowMs * 1_000)
+/** The same, by what a balance tells of the meter. A changed limit keeps what was used of it, in requests or tokens. */
+export function levelAt(stored: MeterLevel | undefined, { most }: Rate, nowMs: number): number {
+  if (stored === undefined || typeof stored === 'number') return stored ?? 0
+  const level = Math.max(0, stored.emptyAt - nowMs * 1_000)
+  return stored.most === most ? level : Math.floor((level * stored.most) / most)
 }

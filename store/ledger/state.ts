@@ -57,7 +57,7 @@ export class AccountState implements Meters, Budgets, UsageBook {
   readonly live = new Map<string, LiveHold>()
   readonly expired = new Map<string, ExpiredHold>()
   readonly tombstones = new Tombstones()
-  readonly emptyAt: Meters['emptyAt'] = new Map()
+  readonly fills: Meters['fills'] = new Map()
   readonly running: Meters['running'] = new Map()
   readonly budgets: Budgets['budgets'] = new Map()
   readonly usage: UsageBook['usage'] = new Map()

@@ -5,6 +5,7 @@ import type {
   BudgetSums,
   LedgerEntry,
   Meter,
+  MeterLevel,
   NamedSums,
   Reaped,
   Reserve,
@@ -130,7 +131,7 @@ export function readBalance(
     levels: Object.fromEntries(
       meters.flatMap(({ id }, i) => {
         const stored = levels[i] ?? null
-        return stored === null ? [] : [[id, integer.parse(stored)]]
+        return stored === null ? [] : [[id, readLevel(stored)]]
       }),
     ),
     epoch: number.parse(epoch) ?? 0,
@@ -155,6 +156,12 @@ const budget = z.tuple([integer, integer, integer, integer])
 function readBudget(stored: string): BudgetSums {
   const [spent, held, until, after] = budget.parse(stored.split('|'))
   return { spent, held, until, after }
+}
+
+/** "empty at|limit", or the number of live holds. */
+function readLevel(stored: string): MeterLevel {
+  const [first = 0, most] = z.array(integer).parse(stored.split('|'))
+  return most === undefined ? first : { emptyAt: first, most }
 }
 
 const scores = z.array(z.string())

@@ -56,7 +56,7 @@ export function createRedisLedger(connection: RedisConnection, usageDays = 400):
     const corrections = checkCorrections(command.corrections)
     const budgets = checkPeriods(command.budgets).map((one) => packBudget({ ...one, most: 0 }))
     const args: Args = [id, sub, actual, reservedAt, packed, postedAs, proven ? 1 : 0, budgets.join(' ')]
-    for (const one of corrections) args.push(meterField(one), correctionOf(one))
+    for (const one of corrections) args.push(meterField(one), correctionOf(one), one.most)
     return settleReply.parse(await onHolds('settle', account, args))
   }
 
@@ -99,6 +99,7 @@ export function createRedisLedger(connection: RedisConnection, usageDays = 400):
             meterField(meter),
             fillOf(meter),
             boundOf(meter),
+            meter.most,
           ]),
         ]),
       )

@@ -4,13 +4,14 @@
 --   KEYS     bal rsv tmb tmb tmb led gc: see ledger/holds
 --   ARGV     1 request id, 2 sub-account or '', 3 real cost, 4 reserved at, in ms, 5 note of the entry, 6 the entry of the
 --            first settle, if this is a repetition, or '', 7 '1' if no entry closes this id, 8 its budgets: see ledger/budgets; from
---            9 on for each meter over time its field, and by how much to fill it more
+--            9 on for each meter over time its field, by how much to fill it more, and the limit
 --   Replies  {'OK' or 'LATE' or 'LOST' or 'DUP', entry} | {'DUP'}: a restore has counted it | {'CONFLICT'} | {'NOACCT'}
 --            | {'OLD', sb}: unknown, and so old that its tombstone may be gone; its entry may be `sb` ms older than the hold
 --!include ledger/account
 --!include ledger/order
 --!include ledger/budgets
 --!include ledger/holds
+--!include ledger/meters
 
 local id, sub, actual, reserved_at, note = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local has_corrections = #ARGV > 8
@@ -26,7 +27,7 @@ else
   if sub ~= '' then
     names[5], names[6] = 'p:' .. sub, 'h:' .. sub
   end
-  for at = 9, #ARGV, 2 do
+  for at = 9, #ARGV, 3 do
     names[#names + 1] = ARGV[at]
   end
   for meter in string.gmatch(live and live.running or '', '[^,]+') do
@@ -52,8 +53,10 @@ end
 local function correct(entry)
   if not has_corrections then return end
   local now_us = time_of(entry) * 1000
-  for at = 9, #ARGV, 2 do
-    set(ARGV[at], text(math.min(math.max(number(ARGV[at]), now_us) + tonumber(ARGV[at + 1]), ENDLESS)))
+  for at = 9, #ARGV, 3 do
+    local name, by, most = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2]
+    local empty_at = now_us + fill_at(field(name), most, now_us) + by
+    set(name, text(math.min(math.max(0, empty_at), ENDLESS)) .. '|' .. most)
   end
 end
 

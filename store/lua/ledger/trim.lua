@@ -29,7 +29,7 @@ end
 
 local now = now_ms()
 forget('t:*', function(stored)
-  return tonumber(stored) <= now * 1000
+  return tonumber(string.match(stored, '^%d+')) <= now * 1000
 end)
 forget('b:*', function(stored)
   local held, after = string.match(stored, '|(%d+)|%d+|(%d+)$')

@@ -52,12 +52,18 @@ export function meterCases(current: Current): void {
       expect(replies.filter(({ reply }) => reply === 'LIMITED')).toHaveLength(3)
     })
 
-    test('is empty at the same time when the limit changes', async () => {
-      // A tenth of a minute, and half of one.
+    test('keeps its level when the limit changes', async () => {
       expect(await reserve('r1', [requests(10)])).toEqual(room(9))
       expect(await reserve('r2', [requests(2)])).toEqual(room(0))
-      expect(await reserve('r3', [requests(2)])).toMatchObject({ reply: 'LIMITED', waitMs: 6_000 })
-      expect(await reserve('r3', [requests(10)])).toEqual(room(3))
+      expect(await reserve('r3', [requests(2)])).toMatchObject({ reply: 'LIMITED', waitMs: 30_000 })
+      expect(await reserve('r3', [requests(10)])).toEqual(room(7))
+    })
+
+    test('keeps its level when the limit changes while a request runs', async () => {
+      const at = await hold(ledger(), reservation('r1', 1, { meters: [tokens(100, 50)] }))
+      const corrections = [{ id: 'k/tm', most: 200, windowMs: MINUTE, by: -10 }]
+      await ledger().settle(settlement('r1', 1, at, { corrections }))
+      expect(await reserve('r2', [tokens(200, 10)])).toEqual(room(150))
     })
 
     test('is shared by all requests that name it, and by no others', async () => {

@@ -164,20 +164,23 @@ export const STORE: Mutant[] = [
     // A large request under a small limit is refused for ever.
     ['Math.min(fillOf(meter), bound) - bound', 'fillOf(meter) - bound'],
     // A request counts by the most that it might have used.
-    ['fill(state, correction.id, correctionOf(correction), nowMs)', 'correctionOf(correction)'],
+    ['fill(state, correction, correctionOf(correction), nowMs)', 'correctionOf(correction)'],
     // A meter that was not used for long admits its limit many times over.
-    ['Math.max(emptyAt.get(id) ?? 0, nowMs * 1_000) + by', '(emptyAt.get(id) ?? 0) + by'],
+    ['Math.max(0, stored.emptyAt - nowMs * 1_000)', 'stored.emptyAt - nowMs * 1_000'],
+    // A raised limit is not in force for as long as the old one was used up.
+    ['Math.floor((level * stored.most) / most)', 'level'],
     // The last request of a burst is refused.
     ['Math.floor((units * windowMs * 1_000) / most)', 'Math.ceil((units * windowMs * 1_000) / most)'],
     // Meters in use are forgotten.
-    ['if (at <= nowMs * 1_000) emptyAt.delete(id)', 'emptyAt.delete(id)'],
+    ['if (emptyAt <= nowMs * 1_000) fills.delete(id)', 'fills.delete(id)'],
   ),
   ...faults(
     'store/lua/ledger/meters.lua',
     'test/conformance/store/redis.test.ts',
     ['levels[i] + min(fills[i], bound) - bound', 'levels[i] + fills[i] - bound'],
-    ['set(name, text(min(now * 1000 + levels[i], ENDLESS)))', ''],
-    ['max(0, stored - now * 1000)', 'stored'],
+    ["set(name, text(min(now * 1000 + levels[i], ENDLESS)) .. '|' .. ARGV[first + 4 * i - 1])", ''],
+    ['math.max(0, empty_at - now_us)', '(empty_at - now_us)'],
+    ['math.floor((level * filled_by) / most)', 'level'],
   ),
   ...faults('store/lua/ledger/holds.lua', 'test/conformance/store/redis.test.ts', [
     // A place among requests at a time is never free again.
