@@ -273,7 +273,7 @@ export class ModelAccount {
     if (this.#refusal({ ...command, sub: hold.sub }, extra, now)) return 'NOFUNDS'
     if (!command.enforced) this.#spend(hold.sub, extra)
     hold.amount += extra
-    this.#use(hold.budgets, now)
+    this.#use(this.#knownBudgets(hold.budgets, idsOf(command.budgets)), now)
     return 'OK'
   }
 
@@ -322,6 +322,11 @@ export class ModelAccount {
     this.#removed = Math.max(this.#removed, removed)
     for (const [budget, period] of this.#usedIn)
       if (this.heldIn(budget) === 0 && periodOf(now) >= period + 2) this.#usedIn.delete(budget)
+  }
+
+  /** Only a command that names a forgotten budget says when it renews; without it, nothing is charged there. */
+  #knownBudgets(budgets: readonly string[], named: readonly string[]): string[] {
+    return budgets.filter((budget) => this.#usedIn.has(budget) || named.includes(budget))
   }
 
   #use(budgets: readonly string[], now: number): void {
@@ -409,8 +414,7 @@ export class ModelAccount {
     const delta = Math.min(0 - amount, room)
     this.#append({ kind, ref: id, sub: sub ?? '', delta }, now)
     const period = periodOf(now)
-    // Only the command says when a budget renews that is forgotten; without it, nothing is charged there.
-    const known = budgets.filter((budget) => this.#usedIn.has(budget) || named.includes(budget))
+    const known = this.#knownBudgets(budgets, named)
     for (const budget of known) this.#charges.push({ budget, amount: 0 - delta, period })
     this.#use(known, now)
     this.#spend(sub, Math.max(0, amount - covered))
