@@ -36,8 +36,13 @@ export function fillOf({ windowMs, takes, most }: Meter): number {
 }
 
 /** How full a meter may be. */
-export function boundOf({ windowMs, most }: Omit<Rate, 'id'>): number {
+function boundOf({ windowMs, most }: Omit<Rate, 'id'>): number {
   return windowMs === 0 ? most : windowMs * 1_000
+}
+
+/** How full a meter may be to have room for a request. An empty one has room for any, so that no request is refused for ever. */
+export function roomyAt(meter: Meter): number {
+  return Math.max(0, boundOf(meter) - fillOf(meter))
 }
 
 /** By how much a correction fills a meter over time, or below 0 empties it. */
@@ -68,9 +73,7 @@ export function findFull(
 ): { meter: number; waitMs: number } | undefined {
   let full: { meter: number; waitMs: number } | undefined
   meters.forEach((meter, index) => {
-    const bound = boundOf(meter)
-    // More than the limit is admitted by an empty bucket, so that no request is refused for ever.
-    const over = levelOf(state, meter, nowMs) + Math.min(fillOf(meter), bound) - bound
+    const over = levelOf(state, meter, nowMs) - roomyAt(meter)
     if (over <= 0) return
     const waitMs = meter.windowMs === 0 ? RUNNING_WAIT_MS : Math.ceil(over / 1_000)
     if (full === undefined || waitMs > full.waitMs) full = { meter: index, waitMs }

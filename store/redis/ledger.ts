@@ -7,7 +7,7 @@ import { checkBudgetChanges, checkBudgets, checkPeriods } from '../ledger/budget
 import type { Budget, Ledger, Renewal, Reserve, Settle, SettleReply } from '../ledger/contract.ts'
 import { checkChanges } from '../ledger/credits.ts'
 import { compareEntries } from '../ledger/entry-log.ts'
-import { boundOf, checkCorrections, checkMeters, correctionOf, fillOf, runningIds } from '../ledger/meters.ts'
+import { checkCorrections, checkMeters, correctionOf, fillOf, roomyAt, runningIds } from '../ledger/meters.ts'
 import { integer, natural } from '../ledger/numbers.ts'
 import { settleOld } from '../ledger/old-settle.ts'
 import type { OldSettle } from '../ledger/settle.ts'
@@ -98,8 +98,8 @@ export function createRedisLedger(connection: RedisConnection, usageDays = 400):
           ...checkMeters(command.meters).flatMap((meter) => [
             meterField(meter),
             fillOf(meter),
-            boundOf(meter),
-            meter.most,
+            roomyAt(meter),
+            meter.windowMs > 0 ? meter.most : '',
           ]),
         ]),
       )

@@ -28,10 +28,10 @@ end
 -- Fields of BAL that were read, and the changes: name, value, name, value.
 local fields, changes = {}, {}
 
-local function load_fields(...)
-  local values = redis.call('HMGET', BAL, ...)
-  for i, name in ipairs({ ... }) do
-    fields[name] = values[i]
+local function load_fields(names)
+  local values = redis.call('HMGET', BAL, unpack(names))
+  for i = 1, #names do
+    fields[names[i]] = values[i]
   end
 end
 

@@ -11,7 +11,7 @@
 --!include ledger/credits
 
 local id = ARGV[2]
-load_fields('p', 'cr', 'ep', 'n')
+load_fields({ 'p', 'cr', 'ep', 'n' })
 if not field('p') then return 'NOACCT' end
 local epoch = tonumber(ARGV[1])
 if is_fenced(epoch) then return 'FENCED' end

@@ -143,7 +143,7 @@ local function time_of(entry)
   return tonumber(string.match(entry, '^%d+'))
 end
 
--- Remembers a settled id, from the time of its entry on.
+-- Remembers a settled id, from the time of its entry on; returns that time, in ms.
 local function entomb(id, sub, actual, entry, reserved_at)
   local entry_ms = time_of(entry)
   -- Without this, the entry would be searched for where only later ones are. Bounded, because a caller may be wrong by hours.
@@ -159,6 +159,7 @@ local function entomb(id, sub, actual, entry, reserved_at)
   end
   redis.call('HSET', key, id, cost_text(actual, sub) .. '@' .. entry)
   if bucket ~= newest then redis.call('PEXPIRE', key, 2 * KEEP_MS + RECENT_MS) end
+  return entry_ms
 end
 
 -- Expires at most `max` holds whose lease has ended, the earliest first, and charges their cost so far. Returns {id, charged,

@@ -7,7 +7,7 @@
 --!include ledger/account
 --!include ledger/credits
 
-load_fields('p', 'cr', 'ep', 'cl')
+load_fields({ 'p', 'cr', 'ep', 'cl' })
 if not field('p') and ARGV[2] ~= '1' then return 'NOACCT' end
 local epoch = tonumber(ARGV[1])
 if is_fenced(epoch) then return 'FENCED' end

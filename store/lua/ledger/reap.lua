@@ -10,7 +10,7 @@
 --!include ledger/previous
 
 local max = tonumber(ARGV[1])
-load_fields('p', 'h', 'x', 'n')
+load_fields({ 'p', 'h', 'x', 'n' })
 if not field('p') then return {} end
 local now = now_ms()
 local reaped = expire_due(now, max)

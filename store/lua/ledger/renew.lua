@@ -11,7 +11,7 @@
 --!include ledger/budgets
 --!include ledger/holds
 
-load_fields('p', 'h', 'x', 'tb')
+load_fields({ 'p', 'h', 'x', 'tb' })
 local now = now_ms()
 
 local function take_again(id, hold)

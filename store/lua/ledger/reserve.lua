@@ -23,24 +23,25 @@ local payer = {
 }
 budgets_given = ARGV[11]
 
-local running, meters = ARGV[10], #ARGV > 11 and open_meters(12)
+local running, has_meters = ARGV[10], #ARGV > 11
 local of_budgets = budgets_given == '' and '' or budgets().ids()
 
-if sub == '' and not meters and of_budgets == '' then
-  load_fields('p', 'h', 'x', 'tb', 'cl')
-else
-  local names = { 'p', 'h', 'x', 'tb', 'cl' }
-  if sub ~= '' then
-    names[6], names[7] = 'p:' .. sub, 'h:' .. sub
-  end
-  if meters then meters.add_fields(names) end
-  if of_budgets ~= '' then budgets().add_fields(names, of_budgets) end
-  load_fields(unpack(names))
+local names = { 'p', 'h', 'x', 'tb', 'cl' }
+if sub ~= '' then
+  names[6], names[7] = 'p:' .. sub, 'h:' .. sub
 end
+for at = 12, #ARGV, 4 do
+  names[#names + 1] = ARGV[at]
+end
+if of_budgets ~= '' then budgets().add_fields(names, of_budgets) end
+load_fields(names)
 if not field('p') or field('cl') == '1' then return { 'NOACCT' } end
 local now = now_ms()
 expire_due(now, EXPIRED_AT_ONCE)
-if meters then meters.read(now) end
+local levels, full, wait
+if has_meters then
+  levels, full, wait = read_meters(12, now)
+end
 
 -- The reply of a request that is held since `at`.
 local function granted(word, at)
@@ -54,7 +55,7 @@ local function granted(word, at)
   if sub_posted then reply[5] = text(sub_posted) end
   if of_budgets ~= '' then budgets().add_left(reply, now) end
   reply[3] = text(math.max(math.min(reply[3], MOST), -MOST))
-  return done(meters and meters.add_levels(reply) or reply)
+  return done(levels and add_levels(reply, levels) or reply)
 end
 
 if tombstone(id, now, true) then return done({ 'OVER' }) end
@@ -81,13 +82,12 @@ if short then
   redis.call('HDEL', RSV, id)
   return done({ 'NOFUNDS', unpack(short) })
 end
-if meters then
-  local full, wait = meters.full()
-  if full then
-    redis.call('HDEL', RSV, id)
-    return done(meters.add_levels({ 'LIMITED', full, wait }))
-  end
-  meters.raise(now)
+if full then
+  redis.call('HDEL', RSV, id)
+  return done(add_levels({ 'LIMITED', full, wait }, levels))
+end
+if levels then
+  fill_meters(12, levels, now)
   add_running(running, 1)
 end
 add_to_both('h', sub, held)

@@ -14,28 +14,23 @@
 --!include ledger/meters
 
 local id, sub, actual, reserved_at, note = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-local has_corrections = #ARGV > 8
 budgets_given = ARGV[8]
 local stored = redis.call('HGET', RSV, id)
 local live = stored and parse_live(stored)
 local of_budgets = live and live.budgets or budgets_given ~= '' and budgets().ids() or ''
 
-if sub == '' and not has_corrections and of_budgets == '' and not (live and live.running ~= '') then
-  load_fields('p', 'h', 'n', 'tb')
-else
-  local names = { 'p', 'h', 'n', 'tb' }
-  if sub ~= '' then
-    names[5], names[6] = 'p:' .. sub, 'h:' .. sub
-  end
-  for at = 9, #ARGV, 3 do
-    names[#names + 1] = ARGV[at]
-  end
-  for meter in string.gmatch(live and live.running or '', '[^,]+') do
-    names[#names + 1] = 'r:' .. meter
-  end
-  if of_budgets ~= '' then budgets().add_fields(names, of_budgets) end
-  load_fields(unpack(names))
+local names = { 'p', 'h', 'n', 'tb' }
+if sub ~= '' then
+  names[5], names[6] = 'p:' .. sub, 'h:' .. sub
 end
+for at = 9, #ARGV, 3 do
+  names[#names + 1] = ARGV[at]
+end
+for meter in string.gmatch(live and live.running or '', '[^,]+') do
+  names[#names + 1] = 'r:' .. meter
+end
+if of_budgets ~= '' then budgets().add_fields(names, of_budgets) end
+load_fields(names)
 if not field('p') then return { 'NOACCT' } end
 -- Most settles need no time: it costs a command.
 local now = (of_budgets ~= '' or not stored) and now_ms()
@@ -49,14 +44,12 @@ local function take_back(charged)
   return done({ 'DUP' })
 end
 
--- Replaces what the request was admitted with by what it took in fact, at the time of its entry.
-local function correct(entry)
-  if not has_corrections then return end
-  local now_us = time_of(entry) * 1000
+-- Replaces what the request was admitted with by what it took in fact, at `entry_ms`, the time of its entry.
+local function correct(entry_ms)
+  local now_us = entry_ms * 1000
   for at = 9, #ARGV, 3 do
-    local name, by, most = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2]
-    local empty_at = now_us + fill_at(field(name), most, now_us) + by
-    set(name, text(math.min(math.max(0, empty_at), ENDLESS)) .. '|' .. most)
+    local name, most = ARGV[at], ARGV[at + 2]
+    fill_meter(name, level_of(fields[name], most, now_us) + ARGV[at + 1], most, now_us)
   end
 end
 
@@ -66,8 +59,7 @@ if stored then
     remove(id, live, now)
     if counted then return take_back(live.paid or 0) end
     local entry = charge(live.paid and 'late' or 'settle', id, sub, actual - (live.paid or 0), note, of_budgets, now)
-    entomb(id, sub, actual, entry, reserved_at)
-    correct(entry)
+    correct(entomb(id, sub, actual, entry, reserved_at))
     return done({ live.paid and 'LATE' or 'OK', entry })
   end
   local charged, of = parse_expired(stored)
@@ -76,8 +68,7 @@ if stored then
   redis.call('ZREM', GC, id)
   if counted then return take_back(charged) end
   local entry = charge('late', id, sub, actual - charged, note, of_budgets, now)
-  entomb(id, sub, actual, entry, reserved_at)
-  correct(entry)
+  correct(entomb(id, sub, actual, entry, reserved_at))
   return done({ 'LATE', entry })
 end
 

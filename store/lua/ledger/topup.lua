@@ -11,7 +11,7 @@
 local id, sub, amount = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local credit = sub .. '|' .. text(amount)
 
-load_fields('p', 'cr', 'ep', 'n', 'c:' .. id)
+load_fields({ 'p', 'cr', 'ep', 'n', 'c:' .. id })
 if not field('p') then return { 'NOACCT' } end
 local epoch = tonumber(ARGV[1])
 if is_fenced(epoch) then return { 'FENCED' } end

@@ -9,7 +9,7 @@
 
 local LED, up_to = KEYS[2], ARGV[1]
 
-load_fields('p', 'j', 'tr')
+load_fields({ 'p', 'j', 'tr' })
 if not field('p') then return end
 if up_to ~= '' then raise('j', up_to) end
 local oldest = text(math.max(0, now_ms() - tonumber(ARGV[2]))) .. '-0'

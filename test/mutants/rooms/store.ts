@@ -162,7 +162,7 @@ export const STORE: Mutant[] = [
     'store/ledger/meters.ts',
     CONFORMANCE,
     // A large request under a small limit is refused for ever.
-    ['Math.min(fillOf(meter), bound) - bound', 'fillOf(meter) - bound'],
+    ['Math.max(0, boundOf(meter) - fillOf(meter))', '(boundOf(meter) - fillOf(meter))'],
     // A request counts by the most that it might have used.
     ['fill(state, correction, correctionOf(correction), nowMs)', 'correctionOf(correction)'],
     // A meter that was not used for long admits its limit many times over.
@@ -177,9 +177,8 @@ export const STORE: Mutant[] = [
   ...faults(
     'store/lua/ledger/meters.lua',
     'test/conformance/store/redis.test.ts',
-    ['levels[i] + min(fills[i], bound) - bound', 'levels[i] + fills[i] - bound'],
-    ["set(name, text(min(now * 1000 + levels[i], ENDLESS)) .. '|' .. ARGV[first + 4 * i - 1])", ''],
-    ['math.max(0, empty_at - now_us)', '(empty_at - now_us)'],
+    ["if most ~= '' then fill_meter(ARGV[at], level, most, now * 1000) end", ''],
+    ['if level < 0 then return 0 end', ''],
     ['math.floor((level * filled_by) / most)', 'level'],
   ),
   ...faults('store/lua/ledger/holds.lua', 'test/conformance/store/redis.test.ts', [
