@@ -111,5 +111,8 @@ function deliveredIn(chunks: { choices?: { delta?: Record<string, unknown> }[] }
   }
   for (const chunk of chunks) for (const choice of chunk.choices ?? []) collect(choice.delta)
   const written = texts.filter((text) => text !== '')
-  return { deltas: written.length, bytes: Buffer.byteLength(written.join('')) }
+  const text = written.join('')
+  // Three bytes each, which count as four.
+  const wide = text.match(/[\u2e80-\ud7ff\ue000-\uffff]/g)?.length ?? 0
+  return { deltas: written.length, bytes: Buffer.byteLength(text) + wide }
 }
