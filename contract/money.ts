@@ -11,9 +11,9 @@ import { HOSTED_TOOLS, type HostedTool, totalInput, type Usage, zeroUsage } from
 export type Nanos = number
 
 const NANOS_PER_DOLLAR = 1_000_000_000
-const TOKENS_PER_PRICE = 1_000_000n
+const TOKENS_PER_PRICE = 1_000_000
 /** Multipliers are integers in billionths, as money is, so that "1.25" stays exact. */
-const MULTIPLIER_UNIT = 1_000_000_000n
+const MULTIPLIER_UNIT = 1_000_000_000
 
 /** Largest amount that a resource may name, in dollars: 9 million, below 2^53 nano-dollars. */
 export const MAX_DOLLARS = 9_000_000
@@ -69,28 +69,66 @@ export function formatDollars(nanos: Nanos): string {
 
 /** The cost of one request with this usage, rounded up once. `tier` picks a multiplier; default 1. */
 export function cost(price: Price, usage: Usage, tier?: string): Nanos {
-  const rates = ratesFor(price, totalInput(usage))
-  const { imageInput, audioInput, audioOutput } = ratesOfParts(rates)
-  const parts = partsOf(usage)
-  const perMillion =
-    BigInt(rates.input) * BigInt(usage.input - parts.imageInput - parts.audioInput) +
-    BigInt(imageInput) * BigInt(parts.imageInput) +
-    BigInt(audioInput) * BigInt(parts.audioInput) +
-    BigInt(rates.cachedInput) * BigInt(usage.cachedInput) +
-    BigInt(rates.cacheWrite) * BigInt(usage.cacheWrite) +
-    BigInt(rates.cacheWriteLong) * BigInt(usage.cacheWriteLong) +
-    BigInt(rates.output) * BigInt(usage.output - parts.audioOutput - parts.reasoning) +
-    BigInt(audioOutput) * BigInt(parts.audioOutput) +
-    BigInt(rates.reasoning ?? rates.output) * BigInt(parts.reasoning)
-  const calls = HOSTED_TOOLS.reduce(
-    (sum, tool) => sum + BigInt(price.perCall?.[tool] ?? 0) * BigInt(usage[tool] ?? 0),
-    0n,
-  )
-  const flat = BigInt(price.perRequest) + BigInt(price.perImage) * BigInt(usage.images) + calls
-  const total = (perMillion + flat * TOKENS_PER_PRICE) * multiplierOf(price, tier)
-  const unit = TOKENS_PER_PRICE * MULTIPLIER_UNIT
+  const perMillion = tokenCharges(price, usage)
+  const flat = flatCharges(price, usage)
+  const multiplier = multiplierOf(price, tier)
+  if (multiplier === undefined) {
+    // Exact without BigInt, which costs 30 times as much: no term is negative, so a safe sum has no unsafe term.
+    const total = sumOf(perMillion) + sumOf(flat) * TOKENS_PER_PRICE
+    if (Number.isSafeInteger(total)) {
+      const rest = total % TOKENS_PER_PRICE
+      return (total - rest) / TOKENS_PER_PRICE + (rest > 0 ? 1 : 0)
+    }
+  }
+  const factor = BigInt(multiplier ?? MULTIPLIER_UNIT)
+  const total = (bigSumOf(perMillion) + bigSumOf(flat) * BigInt(TOKENS_PER_PRICE)) * factor
+  const unit = BigInt(TOKENS_PER_PRICE) * BigInt(MULTIPLIER_UNIT)
   const nanos = (total + unit - 1n) / unit
   return nanos > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(nanos)
+}
+
+/** A price and the number of times that it is charged. */
+type Charge = readonly [price: number, times: number]
+
+/** Of tokens, at prices per million. */
+function tokenCharges(price: Price, usage: Usage): Charge[] {
+  const rates = ratesFor(price, totalInput(usage))
+  const parts = partsOf(usage)
+  const charges: Charge[] = [
+    [rates.input, usage.input - parts.imageInput - parts.audioInput],
+    [rates.cachedInput, usage.cachedInput],
+    [rates.cacheWrite, usage.cacheWrite],
+    [rates.cacheWriteLong, usage.cacheWriteLong],
+    [rates.output, usage.output - parts.audioOutput - parts.reasoning],
+    [rates.reasoning ?? rates.output, parts.reasoning],
+  ]
+  if (parts.imageInput + parts.audioInput + parts.audioOutput > 0) {
+    const { imageInput, audioInput, audioOutput } = ratesOfParts(rates)
+    charges.push([imageInput, parts.imageInput], [audioInput, parts.audioInput])
+    charges.push([audioOutput, parts.audioOutput])
+  }
+  return charges
+}
+
+/** Of the request, of images and of calls. */
+function flatCharges({ perRequest, perImage, perCall }: Price, usage: Usage): Charge[] {
+  const charges: Charge[] = [
+    [perRequest, 1],
+    [perImage, usage.images],
+  ]
+  if (perCall !== undefined)
+    for (const tool of HOSTED_TOOLS) charges.push([perCall[tool] ?? 0, usage[tool] ?? 0])
+  return charges
+}
+
+function sumOf(charges: readonly Charge[]): number {
+  let sum = 0
+  for (const [price, times] of charges) sum += price * times
+  return sum
+}
+
+function bigSumOf(charges: readonly Charge[]): bigint {
+  return charges.reduce((sum, [price, times]) => sum + BigInt(price) * BigInt(times), 0n)
 }
 
 /**
@@ -170,9 +208,9 @@ export function flatCost(price: Price, tier?: string): Nanos {
   return cost(price, zeroUsage(), tier)
 }
 
-function multiplierOf(price: Price, tier: string | undefined): bigint {
+/** In billionths; undefined: 1. */
+function multiplierOf(price: Price, tier: string | undefined): number | undefined {
   // The tier comes from clients and upstreams: `constructor` must find nothing.
   const own = tier !== undefined && Object.hasOwn(price.multipliers, tier)
-  const billionths = own ? price.multipliers[tier] : undefined
-  return billionths === undefined ? MULTIPLIER_UNIT : BigInt(billionths)
+  return own ? price.multipliers[tier] : undefined
 }

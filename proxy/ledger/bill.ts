@@ -58,8 +58,8 @@ export function billOf(price: Price | undefined, served: Served): Bill {
   const seen = { usage, reason, clamped }
   if (price === undefined) return { actual: 0, tier: tier ?? '', ...seen }
   // A tier that the upstream did not confirm never lowers the price: it may have ignored the tier.
-  const normal = served.servedTier === undefined ? cost(price, usage) : 0
   const actual = cost(price, usage, tier)
+  const normal = served.servedTier === undefined && tier !== undefined ? cost(price, usage) : 0
   return normal > actual ? { actual: normal, tier: '', ...seen } : { actual, tier: tier ?? '', ...seen }
 }
 

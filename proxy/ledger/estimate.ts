@@ -60,6 +60,19 @@ export interface HoldSize {
  */
 export function holdAmount(price: Price, size: HoldSize): Nanos {
   const { inputTokens, outputTokens, tier, images = 0, calls } = size
+  const highest = highestOf(price, inputTokens)
+  const usage = { ...zeroUsage(), input: inputTokens, output: outputTokens, images, ...calls }
+  const normal = cost(highest, usage)
+  return tier === undefined ? normal : Math.max(normal, cost(highest, usage, tier))
+}
+
+/** Of prices that are the same for prompts of any length. */
+const highestPrices = new WeakMap<Price, Price>()
+
+/** The price with all tokens of a prompt at its most expensive price, and all others at that of an answer. */
+function highestOf(price: Price, inputTokens: number): Price {
+  const known = highestPrices.get(price)
+  if (known !== undefined) return known
   // A prompt that is shorter than its upper bound may be charged at the prices of a shorter one.
   const { above = [], ...flat } = price
   const possible = [price, ...above.filter(({ tokens }) => inputTokens > tokens)]
@@ -75,7 +88,6 @@ export function holdAmount(price: Price, size: HoldSize): Nanos {
     ),
     output: Math.max(...possible.flatMap(({ output, reasoning = 0 }) => [output, reasoning])),
   }
-  const usage = { ...zeroUsage(), input: inputTokens, output: outputTokens, images, ...calls }
-  const normal = cost(highest, usage)
-  return tier === undefined ? normal : Math.max(normal, cost(highest, usage, tier))
+  if (above.length === 0) highestPrices.set(price, highest)
+  return highest
 }
