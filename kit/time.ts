@@ -18,12 +18,23 @@ export function pause(ms: number, signal: AbortSignal, onAbort: 'resolve' | 'rej
   })
 }
 
-/** The result of `work`, or a rejection with `onTimeout()` after `ms`. The work itself goes on. */
-export function withDeadline<T>(work: Promise<T>, ms: number, onTimeout: () => Error): Promise<T> {
+/**
+ * The result of `work`, or a rejection with `onTimeout()` after `ms`. The work itself goes on. `over` is called first,
+ * however it ends.
+ */
+export function withDeadline<T>(
+  work: Promise<T>,
+  ms: number,
+  onTimeout: () => Error,
+  over: () => void = () => {},
+): Promise<T> {
   return raced(work, (reject) => {
     // A result may have arrived while this process stood still. The event loop reads it before setImmediate runs.
     const timer = setTimeout(() => setImmediate(() => reject(onTimeout())), Math.min(ms, MAX_TIMER_MS))
-    return () => clearTimeout(timer)
+    return () => {
+      clearTimeout(timer)
+      over()
+    }
   })
 }
 
@@ -38,15 +49,17 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
 }
 
 /** `watch` may reject the result until the function that it returns is called. */
-async function raced<T>(
-  work: Promise<T>,
-  watch: (reject: (error: unknown) => void) => () => void,
-): Promise<T> {
-  const { promise: cut, reject } = Promise.withResolvers<never>()
-  const stop = watch(reject)
-  try {
-    return await Promise.race([work, cut])
-  } finally {
-    stop()
-  }
+function raced<T>(work: Promise<T>, watch: (reject: (error: unknown) => void) => () => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let stop = () => {}
+    const cut = (error: unknown) => {
+      stop()
+      reject(error)
+    }
+    stop = watch(cut)
+    work.then((result) => {
+      stop()
+      resolve(result)
+    }, cut)
+  })
 }

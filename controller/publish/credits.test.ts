@@ -177,7 +177,7 @@ describe('a process that starts again', () => {
             async (...args: never[]) => {
               const dies = calls++ >= lived
               died ||= dies
-              const command: (...of: never[]) => Promise<unknown> = alive[name]
+              const command: (...of: never[]) => unknown = alive[name]
               if (!dies) return command(...args)
               if (took && calls === lived + 1) await command(...args)
               throw new StoreUnavailable('killed')

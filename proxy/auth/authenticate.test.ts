@@ -18,7 +18,7 @@ interface Given {
   address?: string | undefined
 }
 
-function ask({ key, account, headers = ['x-api-key', KEY], address = HERE }: Given) {
+async function ask({ key, account, headers = ['x-api-key', KEY], address = HERE }: Given) {
   const records = {
     key: async (hash: string) => (hash === keyHash(KEY) ? key : undefined),
     account: async (id: string) => (id === account?.id ? account : undefined),
@@ -123,7 +123,7 @@ describe('addresses', () => {
 
   test('an unknown address is refused, but only if there is a list', async () => {
     const records = { key: async () => key, account: async () => undefined }
-    const unknown = (allowedIPs: string[]) =>
+    const unknown = async (allowedIPs: string[]) =>
       authenticate(
         { ...records, key: async () => testKey({ allowedIPs }) },
         { rawHeaders: ['x-api-key', KEY], address: undefined, nowMs: NOW },
@@ -137,14 +137,14 @@ describe.each([new StoreUnavailable('away'), new RecordUnreadable('does not open
   'a store without an answer: %s',
   (error) => {
     const away = () => Promise.reject(error)
+    const asked = async (records: Parameters<typeof authenticate>[0], rawHeaders: string[]) =>
+      authenticate(records, { rawHeaders, address: HERE, nowMs: NOW })
 
     test('is 503 and never 401', async () => {
       const headers = ['x-api-key', KEY]
       const keyed = { key: async () => testKey({ account: 'a' }), account: away }
       for (const records of [{ key: away, account: away }, keyed])
-        await expect(
-          authenticate(records, { rawHeaders: headers, address: HERE, nowMs: NOW }),
-        ).rejects.toMatchObject({
+        await expect(asked(records, headers)).rejects.toMatchObject({
           code: 'store_unavailable',
           status: 503,
         })
@@ -155,23 +155,17 @@ describe.each([new StoreUnavailable('away'), new RecordUnreadable('does not open
       const minted = mintKey()
       const wrong = minted.slice(0, -1) + (minted.endsWith('a') ? 'b' : 'a')
       for (const value of ['', wrong, 'k'.repeat(1_025)])
-        await expect(
-          authenticate(records, { rawHeaders: ['x-api-key', value], address: HERE, nowMs: NOW }),
-        ).rejects.toMatchObject({
+        await expect(asked(records, ['x-api-key', value])).rejects.toMatchObject({
           code: 'unauthorized',
         })
-      await expect(
-        authenticate(records, { rawHeaders: ['x-api-key', minted], address: HERE, nowMs: NOW }),
-      ).rejects.toMatchObject({
+      await expect(asked(records, ['x-api-key', minted])).rejects.toMatchObject({
         code: 'store_unavailable',
       })
     })
 
     test('other failures are not store_unavailable', async () => {
       const records = { key: () => Promise.reject(new TypeError('a fault')), account: away }
-      await expect(
-        authenticate(records, { rawHeaders: ['x-api-key', KEY], address: HERE, nowMs: NOW }),
-      ).rejects.toThrow(TypeError)
+      await expect(asked(records, ['x-api-key', KEY])).rejects.toThrow(TypeError)
     })
   },
 )

@@ -4,6 +4,7 @@ import { KEY_HEADERS } from '../../contract/channel-types.ts'
 import { keyHash } from '../../contract/ids.ts'
 import { hasValidChecksum, isMintedFormat } from '../../contract/key-format.ts'
 import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
+import { after, rescued, type Soon } from '../../kit/soon.ts'
 import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
 import { GatewayError } from '../errors.ts'
 import { presentedKey } from './credentials.ts'
@@ -34,8 +35,8 @@ interface Presented {
 
 /** Finds records. Both reject with StoreUnavailable or RecordUnreadable if the store cannot answer. */
 export interface Records {
-  key(hash: string): Promise<KeyRecord | undefined>
-  account(id: string): Promise<AccountRecord | undefined>
+  key(hash: string): Soon<KeyRecord | undefined>
+  account(id: string): Soon<AccountRecord | undefined>
 }
 
 const MAX_KEY_LENGTH = 1024
@@ -55,33 +56,46 @@ const FORMS = ['Authorization: Bearer', ...Array.from(KEY_HEADERS, (name) => `${
  * `found` is called with a key that is in force, and again with its account, before anything else is checked: later
  * refusals are logged with their names.
  */
-export async function authenticate(
+export function authenticate(
   records: Records,
   { rawHeaders, address, nowMs }: Presented,
   found: (key: KeyRecord, account?: AccountRecord) => void = () => undefined,
-): Promise<Caller> {
+): Soon<Caller> {
   const presented = presentedKey(rawHeaders)
   if (!('key' in presented) || presented.key.length > MAX_KEY_LENGTH) throw unauthorized()
   // A minted key has a checksum, so a made-up one needs no look-up.
   if (isMintedFormat(presented.key) && !hasValidChecksum(presented.key)) throw unauthorized()
   const hash = keyHash(presented.key)
-  const key = await toldUnavailable(records.key(hash))
-  if (key === undefined || !isInForce(key, nowMs)) throw unauthorized()
-  found(key)
+  return after(
+    toldUnavailable(() => records.key(hash)),
+    (key) => {
+      if (key === undefined || !isInForce(key, nowMs)) throw unauthorized()
+      found(key)
+      return after(accountOf(records, key), (account) => {
+        if (account !== undefined) found(key, account)
+        if (account?.disabled)
+          throw new GatewayError('account_disabled', 'The account of this API key is disabled.')
+        if (!mayComeFrom(key, address)) {
+          throw new GatewayError('ip_not_allowed', 'This API key may not be used from your address.')
+        }
+        return { hash, key, account }
+      })
+    },
+  )
+}
 
-  const account = key.account === undefined ? undefined : await toldUnavailable(records.account(key.account))
-  if (key.account !== undefined && account === undefined) {
-    throw new GatewayError('store_unavailable', 'The account of this API key is not available.', {
-      retryAfterSeconds: 5,
-    })
-  }
-  if (account !== undefined) found(key, account)
-  if (account?.disabled)
-    throw new GatewayError('account_disabled', 'The account of this API key is disabled.')
-  if (!mayComeFrom(key, address)) {
-    throw new GatewayError('ip_not_allowed', 'This API key may not be used from your address.')
-  }
-  return { hash, key, account }
+/** Undefined for a key without an account. Throws store_unavailable for an account that is not loaded. */
+function accountOf(records: Records, { account: id }: KeyRecord): Soon<AccountRecord | undefined> {
+  if (id === undefined) return undefined
+  return after(
+    toldUnavailable(() => records.account(id)),
+    (account) => {
+      if (account !== undefined) return account
+      throw new GatewayError('store_unavailable', 'The account of this API key is not available.', {
+        retryAfterSeconds: 5,
+      })
+    },
+  )
 }
 
 /** Neither disabled nor expired. */
@@ -94,16 +108,14 @@ export function mayComeFrom(key: KeyRecord, address: string | undefined): boolea
   return key.allowedIPs.length === 0 || (address !== undefined && addressesOf(key).has(address))
 }
 
-async function toldUnavailable<R>(record: Promise<R>): Promise<R> {
-  try {
-    return await record
-  } catch (error) {
+function toldUnavailable<R>(find: () => Soon<R>): Soon<R> {
+  return rescued(find, (error) => {
     if (!(error instanceof StoreUnavailable || error instanceof RecordUnreadable)) throw error
     throw new GatewayError('store_unavailable', 'API keys cannot be checked at the moment.', {
       retryAfterSeconds: 1,
       cause: error,
     })
-  }
+  })
 }
 
 function unauthorized(): GatewayError {

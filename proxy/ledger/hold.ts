@@ -1,4 +1,5 @@
 import type { Nanos } from '../../contract/money.ts'
+import type { Soon } from '../../kit/soon.ts'
 import type {
   Correction,
   EntryNote,
@@ -14,7 +15,7 @@ import type { Renewable } from './renewals.ts'
 interface HoldParts {
   ledger: Pick<Ledger, 'renew'>
   /** Posts the settle of this hold, once. */
-  settle: (command: Settle) => Promise<SettleReply['reply'] | undefined>
+  settle: (command: Settle) => Soon<SettleReply['reply'] | undefined>
   failed: (operation: 'renew', error: unknown) => void
   /** The hold is over. */
   closed: (hold: Hold) => void
@@ -97,7 +98,7 @@ export class Hold implements Renewable {
    * Posts the real cost; 0 frees the hold. Undefined if the store does not take it now: it is posted when the store does,
    * and the caller need not wait. `tokens`: that the request used.
    */
-  async settle(actual: Nanos, note: EntryNote, tokens = 0): Promise<SettleReply['reply'] | undefined> {
+  settle(actual: Nanos, note: EntryNote, tokens = 0): Soon<SettleReply['reply'] | undefined> {
     this.#parts.closed(this)
     const corrections = this.#corrections(tokens)
     const { account, id, sub, budgets = [] } = this.#reserved

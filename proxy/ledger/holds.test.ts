@@ -42,7 +42,7 @@ function failing<C extends 'reserve' | 'renew' | 'settle' | 'balance'>(
   command: C,
   { times, error = AWAY, carriedOut = false }: { times: number; error?: Error; carriedOut?: boolean },
 ) {
-  const original: (...args: never[]) => Promise<unknown> = ledger[command]
+  const original: (...args: never[]) => unknown = ledger[command]
   const calls: unknown[] = []
   const wrapped = async (...args: never[]) => {
     calls.push(args[0])
@@ -84,7 +84,7 @@ describe('take and settle', () => {
   test('only as many concurrent requests pass as the funds cover', async () => {
     const { holds } = holdsOf()
     const taken = await Promise.allSettled(
-      Array.from({ length: 100 }, (_, i) => holds.take(ACCOUNT, { id: `r${i}`, amount: 70, ...FIRST })),
+      Array.from({ length: 100 }, async (_, i) => holds.take(ACCOUNT, { id: `r${i}`, amount: 70, ...FIRST })),
     )
     expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(14)
     expect([await sums(), holds.live]).toEqual([[1_000, 980], 14])
@@ -96,13 +96,16 @@ describe('refusals', () => {
 
   test('402 has different codes for empty funds and for funds that do not cover the request', async () => {
     const { holds } = holdsOf()
-    const poor = await holds
-      .take(ACCOUNT, { id: 'r1', amount: 1_001, ...FIRST })
-      .catch((error: unknown) => error)
+    const refusal = async (id: string, amount: number) => {
+      try {
+        return await holds.take(ACCOUNT, { id, amount, ...FIRST })
+      } catch (error) {
+        return error
+      }
+    }
+    const poor = await refusal('r1', 1_001)
     await ledger.topup({ account: ACCOUNT.id, epoch: 1, id: 'default/second', amount: -1_000 })
-    const empty = await holds
-      .take(ACCOUNT, { id: 'r2', amount: 1, ...FIRST })
-      .catch((error: unknown) => error)
+    const empty = await refusal('r2', 1)
     expect([poor, empty]).toMatchObject([funds, funds])
     expect(poor).toHaveProperty('message', expect.stringMatching(/does not cover/))
     expect(empty).toHaveProperty('message', expect.stringMatching(/used up/))
@@ -113,7 +116,9 @@ describe('refusals', () => {
     const { holds } = holdsOf()
     await holds.take(ACCOUNT, { id: 'r1', amount: 0, ...FIRST })
     await ledger.topup({ account: ACCOUNT.id, epoch: 1, id: 'default/second', amount: -1_000 })
-    await expect(holds.take(ACCOUNT, { id: 'r2', amount: 0, ...FIRST })).rejects.toMatchObject(funds)
+    await expect(async () => holds.take(ACCOUNT, { id: 'r2', amount: 0, ...FIRST })).rejects.toMatchObject(
+      funds,
+    )
   })
 
   test('an overdraft counts as funds, and an account without enforcement is never refused', async () => {
@@ -125,7 +130,7 @@ describe('refusals', () => {
 
   test('an account unknown to the ledger is 503, never 402', async () => {
     const { holds } = holdsOf()
-    await expect(
+    await expect(async () =>
       holds.take(testPayer({ id: 'unknown' }), { id: 'r1', amount: 1, ...FIRST }),
     ).rejects.toMatchObject({
       code: 'store_unavailable',
@@ -137,11 +142,11 @@ describe('refusals', () => {
   test('the same id with another amount, or after its hold is over, is an internal error', async () => {
     const { holds } = holdsOf()
     const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 10, ...FIRST })
-    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 11, ...FIRST })).rejects.toMatchObject({
+    await expect(async () => holds.take(ACCOUNT, { id: 'r1', amount: 11, ...FIRST })).rejects.toMatchObject({
       code: 'internal_error',
     })
     await hold.settle(10, NOTE)
-    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 10, ...FIRST })).rejects.toMatchObject({
+    await expect(async () => holds.take(ACCOUNT, { id: 'r1', amount: 10, ...FIRST })).rejects.toMatchObject({
       code: 'internal_error',
     })
     expect(await sums()).toEqual([990, 0])
@@ -209,7 +214,7 @@ describe('a store that fails while a hold is taken', () => {
   test('is 503 after the second failure', async () => {
     const { on, calls } = failing('reserve', { times: 9 })
     const { holds } = holdsOf(on)
-    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })).rejects.toMatchObject({
+    await expect(async () => holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })).rejects.toMatchObject({
       code: 'store_unavailable',
       status: 503,
       cause: AWAY,
@@ -246,7 +251,9 @@ describe('a store that fails while a hold is taken', () => {
       const { on } = failing('reserve', { times: 2, carriedOut })
       const { holds } = holdsOf(on)
       const request = { id: 'r1', amount: 400, seen: 100, note: FIRST.note }
-      await expect(holds.take(ACCOUNT, request)).rejects.toMatchObject({ code: 'store_unavailable' })
+      await expect(async () => holds.take(ACCOUNT, request)).rejects.toMatchObject({
+        code: 'store_unavailable',
+      })
       await vi.waitFor(async () => expect(await ledger.entries(ACCOUNT.id, undefined, 9)).toHaveLength(2))
       now += 60_000
       await ledger.reap(ACCOUNT.id, 10)
@@ -259,7 +266,7 @@ describe('a store that fails while a hold is taken', () => {
     const { on } = failing('reserve', { times: 2, error: new StoreUnavailable('away', { unsent: true }) })
     const settle = vi.fn(ledger.settle)
     const { holds } = holdsOf({ ...on, settle })
-    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })).rejects.toMatchObject({
+    await expect(async () => holds.take(ACCOUNT, { id: 'r1', amount: 400, ...FIRST })).rejects.toMatchObject({
       code: 'store_unavailable',
     })
     expect([settle.mock.calls.length, holds.unsettled]).toEqual([0, 0])
@@ -277,7 +284,7 @@ describe('a store that fails while a hold is taken', () => {
     }
     const { holds } = holdsOf({ ...ledger, reserve, settle })
     const request = { id: 'r1', amount: 400, ...FIRST }
-    await expect(holds.take(ACCOUNT, request, new StoreTime(20))).rejects.toMatchObject({
+    await expect(async () => holds.take(ACCOUNT, request, new StoreTime(20))).rejects.toMatchObject({
       code: 'store_unavailable',
     })
     slow.resolve()
@@ -435,7 +442,7 @@ describe('while an upstream answers', () => {
     holds.restored()
     await vi.waitFor(async () => expect(await sums()).toEqual([950, 900]))
     expect(again).toEqual([ACCOUNT.id])
-    const other = holds.take(ACCOUNT, { id: 'r2', amount: 100, ...FIRST })
+    const other = (async () => holds.take(ACCOUNT, { id: 'r2', amount: 100, ...FIRST }))()
     await expect(other).rejects.toMatchObject({ code: 'insufficient_balance' })
     // Growing a hold that the ledger has lost is no reason for a 402.
     expect(await hold.extend(50)).toBe(true)
@@ -467,7 +474,7 @@ describe('an account without enforcement', () => {
     const { holds, failures } = holdsOf(on)
     await holds.take(UNLIMITED, { id: 'r1', amount: 10, ...FIRST })
     await vi.waitFor(() => expect(failures).toEqual([['reserve', AWAY]]))
-    const refused = holds.take(UNLIMITED, { id: 'r2', amount: 10, ...FIRST })
+    const refused = (async () => holds.take(UNLIMITED, { id: 'r2', amount: 10, ...FIRST }))()
     await expect(refused).rejects.toMatchObject({ code: 'store_unavailable' })
     await vi.waitFor(async () => expect(await sums()).toEqual([1_000, 10]))
     await holds.take(UNLIMITED, { id: 'r3', amount: 10, ...FIRST })
@@ -479,7 +486,7 @@ describe('an account without enforcement', () => {
     const unknown = testPayer({ id: 'unknown', enforced: false })
     await holds.take(unknown, { id: 'r1', amount: 1, ...FIRST })
     await vi.waitFor(() => expect(failures).toHaveLength(1))
-    await expect(holds.take(unknown, { id: 'r2', amount: 1, ...FIRST })).rejects.toMatchObject({
+    await expect(async () => holds.take(unknown, { id: 'r2', amount: 1, ...FIRST })).rejects.toMatchObject({
       code: 'store_unavailable',
     })
   })

@@ -1,6 +1,7 @@
 /** Holds of requests in flight: taken before the upstream is called, renewed while it answers, settled once after. */
 import type { Nanos } from '../../contract/money.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
+import { after, rescued, type Soon } from '../../kit/soon.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import { spentIn } from '../../store/ledger/budgets.ts'
 import type { Ledger, Reserve, ReserveReply, Shortfall } from '../../store/ledger/contract.ts'
@@ -72,7 +73,7 @@ export class Holds {
    * Holds `amount` for the request `id`, and does not wait for an account that is never refused. Throws
    * insufficient_balance when the funds are empty or do not cover it, store_unavailable when the store does not answer.
    */
-  async take(
+  take(
     account: AccountRecord,
     {
       limits = [],
@@ -83,7 +84,7 @@ export class Holds {
       ...request
     }: HoldRequest,
     time: StoreTime = new StoreTime(),
-  ): Promise<Hold> {
+  ): Soon<Hold> {
     const { enforced, ofKey = false } = account
     const meters = limits.map(({ meter }) => meter)
     const budgets = applied.map(({ budget }) => budget)
@@ -94,38 +95,52 @@ export class Holds {
     if (!isBound && mayTrust) return this.#takeWithoutWaiting(command)
     // What is spent elsewhere is not known here.
     const mayCountLocally = ofKey && budgets.length === 0
-    const count = (room: readonly number[]) =>
-      onLimits(limits.map((limit, i) => ({ ...limit, left: room[i] ?? 0 })))
+    const count = (room: readonly number[]) => {
+      if (limits.length > 0) onLimits(limits.map((limit, i) => ({ ...limit, left: room[i] ?? 0 })))
+    }
     const reserve = () => {
       if (!mayCountLocally) return this.#reserve(command, time)
-      return tryTwice(time, () => this.#ledger.reserve(command)).catch((error: unknown) => {
-        if (isAway(error)) return undefined
-        throw error
-      })
+      return rescued<ReserveReply | undefined>(
+        () => tryTwice(time, () => this.#ledger.reserve(command)),
+        (error) => {
+          if (isAway(error)) return undefined
+          throw error
+        },
+      )
     }
-    const reply = await this.#inTurn(limits, cancel, reserve)
-    if (mayCountLocally && (reply === undefined || reply.reply === 'NOACCT'))
-      return this.#takeLocally(command, limits, count)
-    if (reply === undefined) throw unavailable()
-    if (reply.reply === 'LIMITED') {
-      count(reply.room)
-      throw this.#refusal(limits[reply.meter], reply.waitMs)
-    }
-    if (reply.reply === 'NOFUNDS') throw shortOf(reply, applied)
-    const { reservedAt, free, room, ...left } = taken(reply)
-    count(room)
-    const warnings = warningsOf(account, applied, { ...left, free })
-    if (warnings.length > 0) onWarnings(warnings)
-    this.#doubtful.delete(command.account)
-    this.#clockOffset = reservedAt - Date.now()
-    return this.#open(command, { reservedAt, free, limits })
+    return after(this.#inTurn(limits, cancel, reserve), (reply) => {
+      if (mayCountLocally && (reply === undefined || reply.reply === 'NOACCT'))
+        return this.#takeLocally(command, limits, count)
+      if (reply === undefined) throw unavailable()
+      if (reply.reply === 'LIMITED') {
+        count(reply.room)
+        throw this.#refusal(limits[reply.meter], reply.waitMs)
+      }
+      if (reply.reply === 'NOFUNDS') throw shortOf(reply, applied)
+      const { reservedAt, free, room, ...left } = taken(reply)
+      count(room)
+      const warnings = warningsOf(account, applied, { ...left, free })
+      if (warnings.length > 0) onWarnings(warnings)
+      this.#doubtful.delete(command.account)
+      this.#clockOffset = reservedAt - Date.now()
+      return this.#open(command, { reservedAt, free, limits })
+    })
   }
 
   /** Waits for a place where a limit lets requests wait; the last reply. */
-  async #inTurn(
+  #inTurn(
     limits: readonly Limit[],
     cancel: AbortSignal,
-    reserve: () => Promise<ReserveReply | undefined>,
+    reserve: () => Soon<ReserveReply | undefined>,
+  ): Soon<ReserveReply | undefined> {
+    const mayWait = limits.some(({ queue }) => queue !== undefined)
+    return mayWait ? this.#inQueue(limits, cancel, reserve) : reserve()
+  }
+
+  async #inQueue(
+    limits: readonly Limit[],
+    cancel: AbortSignal,
+    reserve: () => Soon<ReserveReply | undefined>,
   ): Promise<ReserveReply | undefined> {
     const first = this.#queues.before(limits)
     let place = first && this.#queues.join(first)
@@ -202,28 +217,24 @@ export class Holds {
   }
 
   /** Voids a hold that the ledger may take although its reply never came: the request is refused. */
-  async #reserve(command: Reserve, time: StoreTime): Promise<ReserveReply> {
+  #reserve(command: Reserve, time: StoreTime): Soon<ReserveReply> {
     let unclear = 0
-    const attempt = async () => {
+    const attempt = () => {
       unclear += 1
-      try {
-        const reply = await this.#ledger.reserve(command)
-        unclear = 0
-        return reply
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable) || error.unsent) unclear -= 1
-        throw error
-      }
+      return rescued(
+        () => this.#ledger.reserve(command),
+        (error) => {
+          if (!(error instanceof StoreUnavailable) || error.unsent) unclear -= 1
+          throw error
+        },
+      )
     }
-    try {
-      return await tryTwice(time, attempt)
-    } catch (error) {
+    return tryTwice(time, attempt, () => {
       if (unclear > 0) void this.#void(command)
-      throw error
-    }
+    })
   }
 
-  #void({ account, sub, id, note }: Reserve): Promise<unknown> {
+  #void({ account, sub, id, note }: Reserve): unknown {
     const reservedAt = this.storeNow
     return this.#settles.post({
       account,
@@ -243,16 +254,13 @@ export class Holds {
       this.#renewals.soon(hold)
       this.#events.failed('reserve', error)
     }
-    this.#ledger.reserve(command).then((reply) => {
-      try {
-        if (reply.reply === 'LIMITED' || reply.reply === 'NOFUNDS')
-          throw new TypeError('a request without limits was refused')
-        hold.reservedAt = taken(reply).reservedAt
-        this.#clockOffset = hold.reservedAt - Date.now()
-      } catch (error) {
-        failed(error)
-      }
-    }, failed)
+    const reserved = (reply: ReserveReply) => {
+      if (reply.reply === 'LIMITED' || reply.reply === 'NOFUNDS')
+        throw new TypeError('a request without limits was refused')
+      hold.reservedAt = taken(reply).reservedAt
+      this.#clockOffset = hold.reservedAt - Date.now()
+    }
+    void rescued(() => after(this.#ledger.reserve(command), reserved), failed)
     return hold
   }
 
@@ -274,7 +282,10 @@ export class Holds {
       ledger: this.#ledger,
       settle: (settle: Parameters<Settles['post']>[0]) => {
         this.#touched.add(settle.account)
-        return this.#settles.post(settle).finally(() => this.#queues.freed(state.limits ?? []))
+        return after(this.#settles.post(settle), (reply) => {
+          this.#queues.freed(state.limits ?? [])
+          return reply
+        })
       },
       failed: this.#events.failed,
       closed: (closed: Hold) => {
@@ -288,16 +299,22 @@ export class Holds {
   }
 }
 
-/** Retries once after an unclear failure if there is time: every command is idempotent. */
-async function tryTwice<T>(time: StoreTime, command: () => Promise<T>): Promise<T> {
-  try {
-    return await time.spend(command).catch((error: unknown) => {
-      if (!(error instanceof StoreUnavailable) || time.leftMs < WORTH_A_RETRY_MS) throw error
-      return time.spend(command)
-    })
-  } catch (error) {
+/**
+ * Retries once after an unclear failure if there is time: every command is idempotent. `failed` is called before the
+ * failure of the last try is thrown.
+ */
+function tryTwice<T>(time: StoreTime, command: () => Soon<T>, failed: () => void = () => {}): Soon<T> {
+  const giveUp = (error: unknown): never => {
+    failed()
     throw error instanceof StoreUnavailable ? unavailable(error) : error
   }
+  return rescued(
+    () => time.spend(command),
+    (error) => {
+      if (!(error instanceof StoreUnavailable) || time.leftMs < WORTH_A_RETRY_MS) return giveUp(error)
+      return rescued(() => time.spend(command), giveUp)
+    },
+  )
 }
 
 /** The reply to a hold that was taken. Throws GatewayError for any other. */

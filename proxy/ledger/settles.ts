@@ -1,6 +1,7 @@
 /** Posts settles at once while the store answers, else keeps them and retries until it does. A settle that cannot be
  * kept or posted is reported as dead, never dropped silently.
  */
+import { after, rescued, type Soon } from '../../kit/soon.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import type { Ledger, Settle, SettleReply } from '../../store/ledger/contract.ts'
 import { MissingAccounts } from './missing-accounts.ts'
@@ -59,10 +60,11 @@ export class Settles {
   }
 
   /** The reply, or undefined when it waits or is dead. Never rejects. */
-  async post(command: Settle): Promise<SettleReply['reply'] | undefined> {
-    const outcome = await this.#try(command)
-    if (outcome === 'later' || outcome === 'NOACCT') this.#wait(command)
-    return outcome === 'later' || outcome === 'dead' ? undefined : outcome
+  post(command: Settle): Soon<SettleReply['reply'] | undefined> {
+    return after(this.#try(command), (outcome) => {
+      if (outcome === 'later' || outcome === 'NOACCT') this.#wait(command)
+      return outcome === 'later' || outcome === 'dead' ? undefined : outcome
+    })
   }
 
   /** The store is back, or was emptied: posts waiting settles now, and repeats those that it may have lost, which is idempotent. */
@@ -113,21 +115,23 @@ export class Settles {
     this.#waiting.clear()
   }
 
-  async #try(command: Settle): Promise<SettleReply['reply'] | 'later' | 'dead'> {
-    try {
-      const settled = await this.#ledger.settle(command)
-      const { reply } = settled
-      this.#tellMissing(command.account, reply === 'NOACCT')
-      if (reply === 'CONFLICT' || reply === 'STALE') this.#events.dead(command, reply)
-      else if (reply !== 'NOACCT')
-        this.#remember('entry' in settled ? { ...command, postedAs: settled.entry } : command)
-      return reply
-    } catch (error) {
+  #try(command: Settle): Soon<SettleReply['reply'] | 'later' | 'dead'> {
+    const settled = () => after(this.#ledger.settle(command), (settled) => this.#settled(command, settled))
+    return rescued<SettleReply['reply'] | 'later' | 'dead'>(settled, (error) => {
       this.#events.failed(error)
       if (error instanceof StoreUnavailable) return 'later'
       this.#events.dead(command, 'failed')
       return 'dead'
-    }
+    })
+  }
+
+  #settled(command: Settle, settled: SettleReply): SettleReply['reply'] {
+    const { reply } = settled
+    this.#tellMissing(command.account, reply === 'NOACCT')
+    if (reply === 'CONFLICT' || reply === 'STALE') this.#events.dead(command, reply)
+    else if (reply !== 'NOACCT')
+      this.#remember('entry' in settled ? { ...command, postedAs: settled.entry } : command)
+    return reply
   }
 
   #tellMissing(account: string, missing: boolean): void {

@@ -1,3 +1,4 @@
+import { isLater, type Soon } from '../../kit/soon.ts'
 import { withDeadline } from '../../kit/time.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 
@@ -16,19 +17,27 @@ export class StoreTime {
     return this.#leftMs
   }
 
-  /** The answer of the store. Rejects with StoreUnavailable when the time is over; the command may still take effect then. */
-  async spend<T>(ask: () => Promise<T>): Promise<T> {
-    if (this.#leftMs <= 0) throw new StoreUnavailable('no time is left to ask the store')
+  /**
+   * The answer of the store, at once if it is in this process. Rejects with StoreUnavailable when the time is over; the
+   * command may still take effect then.
+   */
+  spend<T>(ask: () => Promise<T>): Promise<T>
+  spend<T>(ask: () => Soon<T>): Soon<T>
+  spend<T>(ask: () => Soon<T>): Soon<T> {
+    if (this.#leftMs <= 0) return Promise.reject(new StoreUnavailable('no time is left to ask the store'))
     const since = performance.now()
+    const answer = ask()
+    return isLater(answer) ? this.#wait(answer, since) : answer
+  }
+
+  #wait<T>(answer: Promise<T>, since: number): Promise<T> {
     const onTimeout = () => {
       // A timer may fire a fraction of a millisecond early, and would leave that much time.
       this.#leftMs = 0
       return new StoreUnavailable('the store did not answer in time')
     }
-    try {
-      return await withDeadline(ask(), this.#leftMs, onTimeout)
-    } finally {
+    return withDeadline(answer, this.#leftMs, onTimeout, () => {
       this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - since))
-    }
+    })
   }
 }

@@ -34,7 +34,7 @@ export function openStoreSide(options: StoreSideOptions) {
       behind: () => alarms.behind(),
     },
   )
-  const revocation = new Revocation((hash) => follower.key(hash))
+  const revocation = new Revocation(async (hash) => follower.key(hash))
   changes.on('keys', (hashes) => void revocation.recheck(hashes))
   const holds = new Holds(store.ledger, {
     failed: (operation, error) => alarms.ledgerFailed(operation, error),

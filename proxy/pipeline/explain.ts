@@ -4,6 +4,7 @@
  */
 import { formatDollars, type Nanos } from '../../contract/money.ts'
 import type { AccountRecord, RouteRecord } from '../../contract/table/records.ts'
+import type { Soon } from '../../kit/soon.ts'
 import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
 import { spentIn } from '../../store/ledger/budgets.ts'
 import type { Balance, Ledger } from '../../store/ledger/contract.ts'
@@ -159,7 +160,7 @@ function endpointOf(name: string): Endpoint | undefined {
 }
 
 /** The record, or 'unknown' while the store cannot be read. */
-async function known<R>(record: Promise<R>): Promise<R | 'unknown'> {
+async function known<R>(record: Soon<R>): Promise<R | 'unknown'> {
   try {
     return await record
   } catch (error) {

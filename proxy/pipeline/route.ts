@@ -30,7 +30,7 @@ export interface PlannedTarget {
 }
 
 /** For the log only; clients get the same error for all of them. */
-type NoRoute = 'no_route' | 'unpriced' | 'no_eligible_channel'
+export type NoRoute = 'no_route' | 'unpriced' | 'no_eligible_channel'
 
 export function planRoute(
   table: RoutingTable,

@@ -13,6 +13,7 @@
  * The journal logs and counts the call when it is over.
  */
 import type { ApiName } from '../../contract/endpoints.ts'
+import { isLater, type Soon } from '../../kit/soon.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { newAnswerId } from '../dialects/core/neutral/ids.ts'
 import type { ParsedRequest } from '../dialects/core/request.ts'
@@ -32,8 +33,8 @@ import type { Call } from './call.ts'
 import { type Conversation, openConversation } from './conversation/open.ts'
 import type { Ports } from './ports.ts'
 import type { AdmittedContext, RequestContext } from './request/context.ts'
-import { tagsOf } from './request/tags.ts'
-import { planRoute, type RoutePlan } from './route.ts'
+import { NO_TAGS, tagsOf } from './request/tags.ts'
+import { type NoRoute, planRoute, type RoutePlan } from './route.ts'
 
 /** Throws GatewayError while the client can still be answered by a status; the caller renders it. */
 export function serve(ports: Ports, call: Call): Promise<void> {
@@ -44,19 +45,22 @@ export function serve(ports: Ports, call: Call): Promise<void> {
 
 async function runStages(ports: Ports, arrived: RequestContext, call: Call): Promise<void> {
   const { admission, bodies, billing, conversations } = ports
-  const ctx = await admit(admission, arrived)
+  const admitted = admit(admission, arrived)
+  const ctx = isLater(admitted) ? await admitted : admitted
   ctx.cancel.throwIfAborted()
   ctx.tags = tagsOf(ctx.req, billing.tagNames)
-  if (Object.keys(ctx.tags).length > 0) ctx.record.tags = ctx.tags
+  if (ctx.tags !== NO_TAGS) ctx.record.tags = ctx.tags
   endWithKey(admission, ctx)
   const read = await readRequest(bodies, ctx, call)
   ctx.onEnd(() => read.upload?.drop())
   allowModel(ctx.caller, read.request)
 
-  const plan = await findRoute(admission.follower.table, billing, ctx, { call, request: read.request })
-  const conversation = await ctx.stage('converse', () =>
+  const found = findRoute(admission.follower.table, billing, ctx, { call, request: read.request })
+  const plan = isLater(found) ? await found : found
+  const opened = ctx.stage('converse', () =>
     openConversation(conversations, ctx, call, { ...plan, request: read.request }),
   )
+  const conversation = isLater(opened) ? await opened : opened
   const { request } = conversation
   if (call.endpoint.unbilled || call.generate === false)
     await refuseWithoutFunds(billing, ctx, request.head.model)
@@ -71,17 +75,25 @@ function allowModel(caller: Caller, request: ParsedRequest): void {
 }
 
 /** A model that nothing serves is an upstream error; an account without funds gets 402 first. */
-async function findRoute(
+function findRoute(
   table: RoutingTable,
   billing: Billing,
   ctx: AdmittedContext,
   { call, request }: { call: Call; request: ParsedRequest },
-): Promise<RoutePlan> {
+): Soon<RoutePlan> {
   const plan = planRoute(table, ctx.caller, request.head.model, call.endpoint)
   ctx.record.route = plan.route?.name
-  if (!('none' in plan)) return plan
-  ctx.record.outcome = plan.none
-  await refuseWithoutFunds(billing, ctx, request.head.model)
+  return 'none' in plan ? refuseUnserved(plan.none, billing, ctx, request.head.model) : plan
+}
+
+async function refuseUnserved(
+  why: NoRoute,
+  billing: Billing,
+  ctx: AdmittedContext,
+  model: string,
+): Promise<never> {
+  ctx.record.outcome = why
+  await refuseWithoutFunds(billing, ctx, model)
   throw new GatewayError('upstream_error', 'No upstream serves this model.', { param: 'model', final: true })
 }
 
@@ -135,9 +147,10 @@ async function purchase(
   const { endpoint, client } = call
   const order = orderOf(plan, conversation.request)
   refuseUnpriced(ctx.caller, order)
-  const bill = endpoint.unbilled
+  const opened = endpoint.unbilled
     ? undefined
-    : await ctx.stage('hold', () => openBill(billing, ctx, order, tellerOf(call)))
+    : ctx.stage('hold', () => openBill(billing, ctx, order, tellerOf(call)))
+  const bill = isLater(opened) ? await opened : opened
   let charged: Charged | undefined
   try {
     const job = { ...plan, ...conversation, api: endpoint.api, upload: read.upload, bill }
@@ -148,7 +161,8 @@ async function purchase(
     if (!isCount || error.code !== 'upstream_error') throw error
     answerWithEstimate(ctx.record, call, conversation.request)
   } finally {
-    await ctx.stage('settle', () => bill?.settle(charged))
+    const settled = ctx.stage('settle', () => bill?.settle(charged))
+    if (isLater(settled)) await settled
   }
 }
 

@@ -11,6 +11,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import { networkOf } from '../../contract/address.ts'
+import { rescued } from '../../kit/soon.ts'
 import { GatewayError } from '../errors.ts'
 import { connectTo } from '../outbound/checked.ts'
 import { addressOf, admit, endWithKey } from '../pipeline/admission/admit.ts'
@@ -54,7 +55,7 @@ async function runStages(
   const request = await read(ports, relay, ctx, { res, client })
   // Only now: a client that sends slowly does not use an upstream yet.
   ctx.onEnd(relay.rates.enter())
-  await refuseGatewayKey(key, (hash) => ctx.time.spend(() => follower.key(hash)))
+  await refuseGatewayKey(key, async (hash) => ctx.time.spend(() => follower.key(hash)))
   ctx.cancel.throwIfAborted()
   await ctx.stage('deliver', () => call(relay, ctx, res, { request, key }))
 }
@@ -66,7 +67,7 @@ async function clientOf({ admission }: RelayPorts, relay: OpenRelay, ctx: Reques
     record.client = addressOf(admission, req)
     return record.client === undefined ? 'unknown' : networkOf(record.client)
   }
-  const admitted = await admit(admission, ctx, gatewayKeyHeaders(req.rawHeaders)).catch(sayWhere)
+  const admitted = await rescued(() => admit(admission, ctx, gatewayKeyHeaders(req.rawHeaders)), sayWhere)
   ctx.cancel.throwIfAborted()
   endWithKey(admission, admitted)
   return admitted.caller.hash
@@ -89,7 +90,9 @@ async function read(
 ): Promise<RelayRequest> {
   const { limits, turns } = bodies
   const bounds = bodyBounds({ limits, memory: relay.bodyMemory }, 'relay')
+  const from = performance.now()
   const body = await ctx.stage('body', () => readBody(ctx.req, res, bounds))
+  ctx.bodyRead(from)
   if ('prefix' in body) throw new TypeError('the relay takes no uploads')
   const { bytes } = body
   const parse = () => parseRelayRequest(bytes, withScan(limits.json, body))

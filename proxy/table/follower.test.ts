@@ -569,11 +569,11 @@ test('while the store is away a flood gets 503, for unknown keys and for those o
   const bad = Array.from({ length: 1_000 }, (_, i) => `bad-${i}`)
   await Promise.all([...bad, 'hash'].map((hash) => follower.key(hash)))
   const answerFor = async (hash: string) => {
-    const answer = follower.key(hash).then(
-      (found) => found ?? '401',
-      (error: unknown) => (error instanceof StoreUnavailable ? '503' : error),
-    )
-    return answer
+    try {
+      return (await follower.key(hash)) ?? '401'
+    } catch (error) {
+      return error instanceof StoreUnavailable ? '503' : error
+    }
   }
   expect(new Set(await Promise.all(bad.map(answerFor)))).toEqual(new Set(['401']))
   beat.mockRejectedValue(new StoreUnavailable('away'))

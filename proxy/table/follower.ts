@@ -3,6 +3,7 @@
  * last good table and records stay in force while the store is away, was emptied, or has records that do not open.
  */
 import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
+import type { Soon } from '../../kit/soon.ts'
 import {
   type Change,
   type ChannelTrouble,
@@ -121,13 +122,13 @@ export class TableFollower {
   }
 
   /** Rejects with StoreUnavailable or RecordUnreadable if the store cannot answer. */
-  async key(hash: string): Promise<KeyRecord | undefined> {
-    if (!this.#caughtUp) throw new StoreUnavailable('no table has been read yet')
+  key(hash: string): Soon<KeyRecord | undefined> {
+    if (!this.#caughtUp) return Promise.reject(new StoreUnavailable('no table has been read yet'))
     return this.#records.key(hash)
   }
 
   /** Rejects like `key`. */
-  account(id: string): Promise<AccountRecord | undefined> {
+  account(id: string): Soon<AccountRecord | undefined> {
     return this.#records.account(id)
   }
 

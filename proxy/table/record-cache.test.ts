@@ -55,7 +55,7 @@ beforeEach(() => {
 
 /** Gets an id; the store answers with this name or fails with this error. */
 async function get(id: string, answer: string | undefined | Error): Promise<string | undefined> {
-  const got = cache.get(id)
+  const got = Promise.resolve(cache.get(id))
   got.catch(() => undefined)
   // Its query for the position has been answered by then.
   await new Promise(setImmediate)

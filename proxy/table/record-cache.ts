@@ -1,5 +1,6 @@
 /** Records of one kind, fetched on demand and kept until a change names them. After a gap the last known ones may still serve. */
 import { LRUCache } from 'lru-cache'
+import type { Soon } from '../../kit/soon.ts'
 import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
 import type { Standing, Stretch } from './knowledge.ts'
 
@@ -48,16 +49,17 @@ export class RecordCache<R extends object> {
   }
 
   /**
-   * The record. After a gap it is read again at its next use; the last known one serves while that fails. Rejects with
-   * StoreUnavailable or RecordUnreadable when no record may serve.
+   * The record, at once if it is in force. After a gap it is read again at its next use; the last known one serves while
+   * that fails. Rejects with StoreUnavailable or RecordUnreadable when no record may serve.
    */
-  async get(id: string): Promise<R | undefined> {
+  get(id: string): Soon<R | undefined> {
     const known = this.#known.get(id)
-    if (known !== undefined) {
-      if (this.#serves(known)) return known.record
-      if (!known.changed && (await this.#source.knowledge.standing()) !== 'current')
-        return this.#lastKnown(known, new StoreUnavailable('the store cannot vouch for this record'))
-    }
+    return known !== undefined && this.#serves(known) ? known.record : this.#ask(id, known)
+  }
+
+  async #ask(id: string, known: Known<R> | undefined): Promise<R | undefined> {
+    if (known !== undefined && !known.changed && (await this.#source.knowledge.standing()) !== 'current')
+      return this.#lastKnown(known, new StoreUnavailable('the store cannot vouch for this record'))
     if (this.#absent.has(id)) {
       if ((await this.#source.knowledge.standing()) === 'current') return undefined
       throw new StoreUnavailable('the store cannot vouch for this absence')

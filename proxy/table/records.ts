@@ -1,5 +1,6 @@
 /** The records of keys and accounts that this proxy has used. */
 import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
+import type { Soon } from '../../kit/soon.ts'
 import type { Change, ConfigStore } from '../../store/contract.ts'
 import { KeyDirectory } from './key-directory.ts'
 import { RecordCache, type RecordSource } from './record-cache.ts'
@@ -44,13 +45,13 @@ export class Records {
   }
 
   /** Rejects with StoreUnavailable or RecordUnreadable if the store cannot answer. */
-  async key(hash: string): Promise<KeyRecord | undefined> {
+  key(hash: string): Soon<KeyRecord | undefined> {
     if (this.#keys.has(hash)) return this.#keys.get(hash)
-    return this.#directory.find(hash, () => this.#keys.get(hash))
+    return this.#directory.find(hash, async () => this.#keys.get(hash))
   }
 
   /** Rejects like `key`. */
-  account(id: string): Promise<AccountRecord | undefined> {
+  account(id: string): Soon<AccountRecord | undefined> {
     return this.#accounts.get(id)
   }
 

@@ -53,7 +53,7 @@ export function createLedger(now: () => number): Ledger {
     async adjust(command) {
       return run(command.account, 'NOACCT', (state) => adjust(state, command, now()))
     },
-    async reserve(command) {
+    reserve(command) {
       const own = { ...command, note: frozen(command.note) }
       return run(command.account, { reply: 'NOACCT' }, (state) => reserve(state, own, now()))
     },
@@ -62,7 +62,7 @@ export function createLedger(now: () => number): Ledger {
       const unknown = renewals.map(() => 'NOACCT' as const)
       return run(account, unknown, (state) => renew(state, own, now()))
     },
-    async settle(command) {
+    settle(command) {
       const own = { ...command, note: frozen(command.note) }
       const post = (proven: boolean): SettleReply | OldSettle =>
         run(command.account, { reply: 'NOACCT' }, (state) => settle(state, own, now(), proven))

@@ -18,6 +18,7 @@
  */
 import type { Nanos } from '../../contract/money.ts'
 import type { Usage } from '../../contract/usage.ts'
+import type { Soon } from '../../kit/soon.ts'
 import type { Fill } from './meters.ts'
 
 export interface Ledger {
@@ -33,14 +34,14 @@ export interface Ledger {
    * Holds `amount` if there are enough funds, in one atomic step, after expiring a few due holds of the account. An amount
    * that would take the sum of holds beyond the safe integers is held in part. Counts the request in its meters in the same step.
    */
-  reserve(command: Reserve): Promise<ReserveReply>
+  reserve(command: Reserve): Soon<ReserveReply>
   /**
    * Extends the leases of holds of one account, records their cost so far, and may enlarge them. A hold that the ledger has
    * lost or expired is held again. The replies are in the order of `renewals`.
    */
   renew(account: string, renewals: readonly Renewal[]): Promise<RenewReply[]>
   /** Posts the real cost and releases the hold. A cost that would take the balance beyond the safe integers is posted in part. */
-  settle(command: Settle): Promise<SettleReply>
+  settle(command: Settle): Soon<SettleReply>
   /** Expires at most `max` holds of an account whose leases have ended, and charges their cost so far. */
   reap(account: string, max: number): Promise<Reaped[]>
   /** The sums of an account and of those of its sub-accounts and budgets that are named; undefined if the account is unknown. */

@@ -86,7 +86,7 @@ it('renews every hold of a busy proxy in time, and refuses no other request mean
   for (const { id } of payers) expect(await store.ledger.reap(id, 1_000)).toEqual([])
   expect(await held()).toBe(10 * HOLDS)
   console.log(`${HOLDS} live holds; ${others} other requests, the slowest after ${Math.round(slowest)} ms`)
-  await forEach(HOLDS, (n) => taken[n]?.settle(2, testNote()) ?? Promise.resolve())
+  await forEach(HOLDS, async (n) => taken[n]?.settle(2, testNote()))
   await until(async () => (await held()) === 0, 'the settles')
   expect(failures).toEqual([])
   await holds.stop(1_000)

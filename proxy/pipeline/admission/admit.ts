@@ -1,6 +1,7 @@
 /** Finds the caller, and checks whether its key may be used now and from its address. */
 import type { IncomingMessage } from 'node:http'
 import type { AddressSet } from '../../../contract/address.ts'
+import { after, type Soon } from '../../../kit/soon.ts'
 import { authenticate } from '../../auth/authenticate.ts'
 import { clientAddress } from '../../auth/client-address.ts'
 import type { TableFollower } from '../../table/follower.ts'
@@ -15,11 +16,11 @@ export interface Admission {
 }
 
 /** Authenticates a request by these headers, and logs the caller. Throws GatewayError. */
-export async function admit(
+export function admit(
   admission: Pick<Admission, 'follower' | 'trustedProxies'>,
   ctx: RequestContext,
   rawHeaders: readonly string[] = ctx.req.rawHeaders,
-): Promise<AdmittedContext> {
+): Soon<AdmittedContext> {
   const { record, time } = ctx
   const { follower } = admission
   const address = addressOf(admission, ctx.req)
@@ -29,7 +30,7 @@ export async function admit(
     account: (id: string) => time.spend(() => follower.account(id)),
   }
   const presented = { rawHeaders, address, nowMs: Date.now() }
-  const caller = await ctx.stage('admit', () =>
+  const found = ctx.stage('admit', () =>
     authenticate(records, presented, (key, account) => {
       record.key = `${key.namespace}/${key.name}`
       record.keyPreview = key.preview
@@ -37,7 +38,7 @@ export async function admit(
       record.account = account?.ofKey === true ? undefined : account?.name
     }),
   )
-  return Object.assign(ctx, { caller })
+  return after(found, (caller) => Object.assign(ctx, { caller }))
 }
 
 /** Aborts the request when its key is revoked while it runs. */

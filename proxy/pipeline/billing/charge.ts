@@ -3,7 +3,7 @@ import { cost, type Nanos, unpricedKinds, withImagePrice } from '../../../contra
 import type { ImageKind } from '../../../contract/sizes.ts'
 import type { RouteRecord } from '../../../contract/table/records.ts'
 import { totalInput, type Usage, withoutZeros, zeroUsage } from '../../../contract/usage.ts'
-import { present } from '../../../kit/present.ts'
+import { after, type Soon } from '../../../kit/soon.ts'
 import type { EntryNote, UsageCounts } from '../../../store/ledger/contract.ts'
 import type { ParsedRequest, RequestHead } from '../../dialects/core/request.ts'
 import { billOf } from '../../ledger/bill.ts'
@@ -23,6 +23,7 @@ import type { UnmeteredUsage } from '../../ledger/unmetered.ts'
 import type { ProxyMetrics } from '../../telemetry/metrics.ts'
 import type { StreamResult } from '../answer/stream-answer.ts'
 import type { AdmittedContext } from '../request/context.ts'
+import { NO_TAGS } from '../request/tags.ts'
 import type { PlannedTarget } from '../route.ts'
 import { StreamMeter } from './meter.ts'
 import { addedOutputLimit, outputTokensHeld } from './output-limit.ts'
@@ -68,7 +69,7 @@ export interface Bill {
   /** What `settle` will charge for this answer; undefined without a price, and where the usage must be estimated. */
   quote(charged: Charged): Nanos | undefined
   /** Charges the answer, or frees the hold if there was no answer, and logs both. */
-  settle(charged: Charged | undefined): Promise<void>
+  settle(charged: Charged | undefined): Soon<unknown>
 }
 
 /** Gets what is left, for the headers of the answer. */
@@ -82,113 +83,165 @@ const MOST_CALLS_HELD = 100
 const MAX_UNENFORCED_HOLD = 1_000_000_000_000
 
 /** Holds the most that the request may cost. Throws GatewayError insufficient_balance and store_unavailable. */
-export async function openBill(
+export function openBill(
   billing: Billing,
   ctx: AdmittedContext,
   order: Order,
   teller: Teller = {},
-): Promise<Bill> {
-  const { learned } = billing
-  const { record, caller } = ctx
-  const { request } = order
-  const route = withImagePriceOf(order.route, request.head.imageKind)
-  const { input: prompt, tier, maxOutputTokens, choices } = request.head
-  const routeKey = `${caller.key.namespace}/${route.name}`
-  const budgets = budgetsOf(caller, request.head.model, billing.holds.storeNow)
+): Soon<Bill> {
+  const { record, caller, tags } = ctx
+  const { head } = order.request
+  const route = withImagePriceOf(order.route, head.imageKind)
+  const budgets = budgetsOf(caller, head.model, billing.holds.storeNow)
   const about: EntryNote = {
     reason: 'checkpoint',
     model: route.name,
     channel: '',
     key: caller.key.id,
     endpoint: record.endpoint,
-    tier: tier ?? '',
+    tier: head.tier ?? '',
     price: route.priceVersion ?? '',
     tokens: {},
     flags: [],
     ...(budgets.length > 0 && { budgets: budgets.map(({ budget }) => budget.id) }),
-    ...(Object.keys(ctx.tags).length > 0 && { tags: ctx.tags }),
+    ...(tags !== NO_TAGS && { tags }),
   }
-  const hold = await takeHold(billing, ctx, { ...order, route, about, budgets, teller })
-  record.hold = hold?.amount
-  const billed = (charged: Charged) => {
-    const limit = maxOutputTokens ?? charged.outputLimit
-    const { price } = withImagePriceOf(order.route, {
-      ...request.head.imageKind,
-      ...charged.delivered.imageKind,
+  return after(takeHold(billing, ctx, { ...order, route, about, budgets, teller }), (hold) => {
+    record.hold = hold?.amount
+    return new RequestBill(billing, ctx, { order, route, about }, hold)
+  })
+}
+
+/** What a bill is about. */
+interface Subject {
+  order: Order
+  /** With the price of the images that the request asks for. */
+  route: RouteRecord
+  about: EntryNote
+}
+
+class RequestBill implements Bill {
+  readonly outputLimit: number | undefined
+  readonly #billing: Billing
+  readonly #ctx: AdmittedContext
+  readonly #subject: Subject
+  readonly #hold: Hold | undefined
+  /** The route of a namespace, as LearnedOutputs names it. */
+  readonly #routeKey: string
+  /** An answer that was quoted is settled next. */
+  #quoted: { charged: Charged; billed: ReturnType<typeof billOf> } | undefined
+
+  constructor(billing: Billing, ctx: AdmittedContext, subject: Subject, hold: Hold | undefined) {
+    this.#billing = billing
+    this.#ctx = ctx
+    this.#subject = subject
+    this.#hold = hold
+    const { order, route } = subject
+    const { head } = order.request
+    this.#routeKey = `${ctx.caller.key.namespace}/${route.name}`
+    const isBounded = hold !== undefined && isMetered(ctx.caller, head.model)
+    this.outputLimit = isBounded ? addedOutputLimit(route, head, hold.free) : undefined
+  }
+
+  attempting(channel: string): void {
+    this.#hold?.via(channel)
+  }
+
+  meter(channel: string, exhausted: () => void): StreamMeter | undefined {
+    const { order, route, about } = this.#subject
+    const { price } = route
+    if (this.#hold === undefined || price === undefined) return undefined
+    const { input: prompt, tier, maxOutputTokens } = order.request.head
+    return new StreamMeter({
+      hold: this.#hold,
+      price,
+      tier,
+      prompt,
+      learned: this.#billing.learned.of(this.#routeKey),
+      capped: maxOutputTokens !== undefined,
+      note: { ...about, channel },
+      exhausted,
     })
+  }
+
+  quote(charged: Charged): Nanos | undefined {
+    const isKnown = this.#subject.route.price !== undefined && charged.usage !== undefined
+    return isKnown ? this.#billed(charged).actual : undefined
+  }
+
+  settle(charged: Charged | undefined): Soon<unknown> {
+    if (charged !== undefined) return this.#charge(charged)
+    this.#count('', { errors: 1 })
+    return this.#hold?.settle(0, { ...this.#subject.about, reason: 'unserved' })
+  }
+
+  #charge(charged: Charged): Soon<unknown> {
+    const { metrics, learned } = this.#billing
+    const { record } = this.#ctx
+    const { route, about } = this.#subject
+    const hold = this.#hold
+    const { key: channel, target } = charged.target
+    const { actual, usage, reason, clamped, ...bill } = this.#billed(charged)
+    const unpriced = route.price === undefined ? [] : unpricedKinds(route.price, usage)
+    for (const kind of unpriced) metrics.usageUnpriced(route.name, kind)
+    const flags = [...(clamped ? ['usage_clamped'] : []), ...(unpriced.length > 0 ? ['unpriced_kind'] : [])]
+    if (clamped) metrics.usageClamped(route.name, channel)
+    if (reason === 'usage' && !clamped)
+      learned.learn(this.#routeKey, charged.delivered, usage, charged.thinkingMs)
+    record.usage = usage
+    record.outputLimit = charged.outputLimit
+    record.reason = reason
+    if (flags.length > 0) record.flags = flags
+    metrics.charged(route.name, channel, { cost: actual, usage })
+    const upstreamCost = target.cost && cost(target.cost, usage, charged.tier)
+    const upstream = upstreamCost === undefined ? {} : { upstreamCost }
+    const tokens = withoutZeros(usage)
+    this.#count(channel, { ...tokens, cost: actual, ...upstream })
+    if (hold === undefined) return undefined
+    record.settled = actual
+    record.hold = hold.amount
+    const note = { ...about, reason, channel, tier: bill.tier, tokens, flags, ...upstream }
+    return hold.settle(actual, note, totalInput(usage) + usage.output)
+  }
+
+  /** Counts a request that no account pays for; the ledger counts all others. */
+  #count(channel: string, counts: UsageCounts): void {
+    if (this.#hold !== undefined) return
+    const { caller, tags } = this.#ctx
+    const { namespace, name, id: key } = caller.key
+    const place = { key, keyName: `${namespace}/${name}`, model: this.#subject.route.name, channel }
+    this.#billing.unmetered.add({ ...place, namespace, tags }, { requests: 1, ...counts })
+  }
+
+  #billed(charged: Charged): ReturnType<typeof billOf> {
+    if (this.#quoted?.charged === charged) return this.#quoted.billed
+    const billed = this.#billAnew(charged)
+    this.#quoted = { charged, billed }
+    return billed
+  }
+
+  #billAnew(charged: Charged): ReturnType<typeof billOf> {
+    const { order, route } = this.#subject
+    const { head } = order.request
+    const { input: prompt, tier, maxOutputTokens, choices } = head
+    const limit = maxOutputTokens ?? charged.outputLimit
+    const asked = charged.delivered.imageKind
+    const { price } = withImagePriceOf(order.route, asked ? { ...head.imageKind, ...asked } : head.imageKind)
     return billOf(price, {
       ...charged,
-      usage: withCalls(charged, request.head),
+      usage: withCalls(charged, head),
       prompt,
-      learned: learned.of(routeKey),
+      learned: this.#billing.learned.of(this.#routeKey),
       requestedTier: tier,
       servedTier: charged.tier,
       bounds: { contextLength: route.contextLength, outputLimit: limit && limit * choices },
     })
   }
-  const isBounded = hold !== undefined && isMetered(caller, request.head.model)
-  return {
-    outputLimit: isBounded ? addedOutputLimit(route, request.head, hold.free) : undefined,
-    attempting: (channel) => hold?.via(channel),
-    meter(channel, exhausted) {
-      const { price } = route
-      if (hold === undefined || price === undefined) return undefined
-      const capped = maxOutputTokens !== undefined
-      const note = { ...about, channel }
-      return new StreamMeter({
-        hold,
-        price,
-        tier,
-        prompt,
-        learned: learned.of(routeKey),
-        capped,
-        note,
-        exhausted,
-      })
-    },
-    quote: (charged) =>
-      route.price === undefined || charged.usage === undefined ? undefined : billed(charged).actual,
-    async settle(charged) {
-      const count = (channel: string, counts: UsageCounts) => {
-        const { namespace, name, id: key } = caller.key
-        const place = { key, keyName: `${namespace}/${name}`, model: route.name, channel }
-        if (hold === undefined)
-          billing.unmetered.add({ ...place, namespace, tags: ctx.tags }, { requests: 1, ...counts })
-      }
-      if (charged === undefined) {
-        count('', { errors: 1 })
-        await hold?.settle(0, { ...about, reason: 'unserved' })
-        return
-      }
-      const { actual, usage, reason, clamped, ...bill } = billed(charged)
-      const unpriced = route.price === undefined ? [] : unpricedKinds(route.price, usage)
-      for (const kind of unpriced) billing.metrics.usageUnpriced(route.name, kind)
-      const flags = [...(clamped ? ['usage_clamped'] : []), ...(unpriced.length > 0 ? ['unpriced_kind'] : [])]
-      if (clamped) billing.metrics.usageClamped(route.name, charged.target.key)
-      if (reason === 'usage' && !clamped)
-        learned.learn(routeKey, charged.delivered, usage, charged.thinkingMs)
-      record.usage = usage
-      record.outputLimit = charged.outputLimit
-      record.reason = reason
-      if (flags.length > 0) record.flags = flags
-      const { target } = charged
-      billing.metrics.charged(route.name, target.key, { cost: actual, usage })
-      const upstreamCost = target.target.cost && cost(target.target.cost, usage, charged.tier)
-      count(target.key, { ...withoutZeros(usage), cost: actual, ...present({ upstreamCost }) })
-      if (hold === undefined) return
-      record.settled = actual
-      record.hold = hold.amount
-      const channel = target.key
-      const tokens = withoutZeros(usage)
-      const note = { ...about, reason, channel, tier: bill.tier, tokens, flags, ...present({ upstreamCost }) }
-      await hold.settle(actual, note, totalInput(usage) + usage.output)
-    },
-  }
 }
 
 /** Adds the calls of tools that an upstream of the client's own dialect makes without reporting them. */
 function withCalls({ usage, target }: Charged, { hostedTools = [] }: RequestHead): Usage | undefined {
-  if (usage === undefined || target.lane !== 'byte') return usage
+  if (usage === undefined || target.lane !== 'byte' || hostedTools.length === 0) return usage
   const calls = hostedTools.flatMap(({ tool, unreportedCalls }) =>
     unreportedCalls === undefined ? [] : [[tool, unreportedCalls] as const],
   )
@@ -211,7 +264,7 @@ function withImagePriceOf(route: RouteRecord, kind: ImageKind = {}): RouteRecord
 }
 
 /** Undefined for a key that is not metered. */
-async function takeHold(
+function takeHold(
   { holds }: Billing,
   { caller: { key, account }, id, time, cancel }: AdmittedContext,
   {
@@ -222,7 +275,7 @@ async function takeHold(
     budgets,
     teller,
   }: Order & { about: EntryNote; budgets: AppliedBudget[]; teller: Teller },
-): Promise<Hold | undefined> {
+): Soon<Hold | undefined> {
   if (account === undefined) return undefined
   const { input, maxOutputTokens, choices, tier, images: requested } = request.head
   const texts = requested === undefined ? outputTokensHeld(route, maxOutputTokens) * choices : 0

@@ -1,5 +1,6 @@
 /** From the body of a call to a parsed request. */
 import { keyHash } from '../../../contract/ids.ts'
+import { after } from '../../../kit/soon.ts'
 import type { Caller } from '../../auth/authenticate.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
 import type { Call } from '../call.ts'
@@ -15,26 +16,33 @@ export interface ReadRequest {
 }
 
 /** Throws GatewayError for a body that is not a valid request of the endpoint, and ClientGone. */
-export async function readRequest(
+export function readRequest(
   { limits, turns }: Pick<BodyIntake, 'limits' | 'turns'>,
   ctx: AdmittedContext,
   call: Call,
 ): Promise<ReadRequest> {
   const { api } = call.endpoint
-  // The body must not outlive this function: once parsed it is in memory only until it is sent.
-  const body = await ctx.stage('body', () => call.read())
+  const from = performance.now()
   const bounds = { ...limits.json, mayBeEmpty: call.generate === false }
   const parse = (whole: WholeBody) =>
     turns.take(ctx.caller.hash, whole.bytes.length, ctx.cancel, () =>
       api.parseRequest(whole.bytes, withScan(bounds, whole), ctx.req.headers, ctx.req.url),
     )
-  const read =
-    'prefix' in body
-      ? openUpload(api, body, ctx.control, limits.json.form)
-      : { request: await ctx.stage('parse', () => parse(body)) }
-  ctx.record.model = loggedModel(read.request.head.model, ctx.caller)
-  ctx.record.stream = read.request.head.stream
-  return read
+  const noted = (read: ReadRequest) => {
+    ctx.record.model = loggedModel(read.request.head.model, ctx.caller)
+    ctx.record.stream = read.request.head.stream
+    return read
+  }
+  // Nothing here keeps the body: once parsed it is in memory only until it is sent.
+  const body = ctx.stage('body', () => call.read())
+  return body.then((body) => {
+    ctx.bodyRead(from)
+    if ('prefix' in body) return noted(openUpload(api, body, ctx.control, limits.json.form))
+    return after(
+      ctx.stage('parse', () => parse(body)),
+      (request) => noted({ request }),
+    )
+  })
 }
 
 /** Some clients send their key as the model; it must never be logged. */

@@ -3,6 +3,8 @@
  * loop: without this, a client that sends many would shut out all others.
  */
 
+import type { Soon } from '../../../kit/soon.ts'
+
 /** Smaller ones are parsed at once. */
 const LARGE_BYTES = 1_048_576
 
@@ -23,8 +25,11 @@ export class BodyTurns {
   }
 
   /** Calls `parse` when it is the turn of this body. Rejects with the signal's reason if it aborts first. */
-  async take<R>(client: string, bytes: number, signal: AbortSignal, parse: () => R): Promise<R> {
-    if (bytes <= LARGE_BYTES) return parse()
+  take<R>(client: string, bytes: number, signal: AbortSignal, parse: () => R): Soon<R> {
+    return bytes <= LARGE_BYTES ? parse() : this.#takeLarge(client, signal, parse)
+  }
+
+  async #takeLarge<R>(client: string, signal: AbortSignal, parse: () => R): Promise<R> {
     await this.#enter(client, signal)
     let took = 0
     try {

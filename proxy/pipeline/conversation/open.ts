@@ -3,6 +3,7 @@
  * another channel gets the conversation.
  */
 import type { RouteRecord } from '../../../contract/table/records.ts'
+import { after, type Soon } from '../../../kit/soon.ts'
 import type { AffinityKind } from '../../affinity/affinity.ts'
 import { sessionOf } from '../../affinity/session.ts'
 import { ownerOf } from '../../auth/authenticate.ts'
@@ -44,37 +45,52 @@ export interface Conversation {
 }
 
 /** Throws GatewayError previous_response_not_found and store_unavailable. */
-export async function openConversation(
+export function openConversation(
   conversations: Conversations,
   ctx: AdmittedContext,
   call: Call,
   routed: Routed,
-): Promise<Conversation> {
-  const { caller, time } = ctx
+): Soon<Conversation> {
   const { chains } = call.endpoint.api
-  const owner = ownerOf(caller)
-  const position = chains?.position(routed.request)
-  const request =
-    chains && position
-      ? await resolveItemReferences({ conversations, chains, time, owner }, routed.request, position)
-      : routed.request
-  const opening = { ...routed, request, conversations, ctx, call, owner }
-  if (chains) await refuseForeignItems(conversations, time, owner, chains.position(request).references)
-  const previous =
-    chains === undefined || position?.previous === undefined
-      ? undefined
-      : await findPrevious({ conversations, memory: call.memory, time, chains }, owner, position.previous)
-  const preferred = await preferences(opening, position, previous)
-  const session = sessionFor(opening)
-  const watch = new AnswerWatch(
-    conversations,
-    { owner, session, affinityTtlMs: routed.route.affinity.ttlMs, several: routed.targets.length > 1 },
-    chains && position && { memory: call.memory, chains, position, previous, request },
+  const opening = { ...routed, conversations, ctx, call, owner: ownerOf(ctx.caller) }
+  if (chains !== undefined) return openChain(opening, chains)
+  const { request } = routed
+  return after(preferences(opening), (preferred) => ({
+    request,
+    lanes: lanesFor(opening, request),
+    preferred,
+    watch: watchFor(opening, undefined),
+  }))
+}
+
+/** The conversation of a dialect that continues earlier answers by id. */
+async function openChain(opened: Opening, chains: Chains): Promise<Conversation> {
+  const { conversations, ctx, call, owner } = opened
+  const { time } = ctx
+  const { memory } = call
+  const position = chains.position(opened.request)
+  const request = await resolveItemReferences(
+    { conversations, chains, time, owner },
+    opened.request,
+    position,
   )
-  if (chains === undefined || previous === undefined) {
-    return { request, lanes: lanesFor(opening, request), preferred, watch }
-  }
+  const opening = { ...opened, request }
+  await refuseForeignItems(conversations, time, owner, chains.position(request).references)
+  const previous =
+    position.previous === undefined
+      ? undefined
+      : await findPrevious({ conversations, memory, time, chains }, owner, position.previous)
+  const preferred = await preferences(opening, position, previous)
+  const watch = watchFor(opening, { memory, chains, position, previous, request })
+  if (previous === undefined) return { request, lanes: lanesFor(opening, request), preferred, watch }
   return { ...(await continued(opening, chains, previous)), preferred, watch }
+}
+
+function watchFor(opening: Opening, chain: ConstructorParameters<typeof AnswerWatch>[2]): AnswerWatch {
+  const { conversations, owner, route, targets } = opening
+  const session = sessionFor(opening)
+  const routing = { owner, session, affinityTtlMs: route.affinity.ttlMs, several: targets.length > 1 }
+  return new AnswerWatch(conversations, routing, chain)
 }
 
 /** A request of a chain: sent by reference to the channel that keeps the chain, with the whole conversation to any other. */
@@ -130,23 +146,24 @@ function lanesFor({ conversations, call, ctx, route }: Opening, request: ParsedR
 }
 
 /** First the channel of state that only it can read, then the one that keeps the conversation, then the session's. */
-async function preferences(
-  opening: Opening,
-  position: ChainPosition | undefined,
-  previous: Previous | undefined,
+function preferences(opening: Opening, position?: ChainPosition, previous?: Previous): Soon<string[]> {
+  const session = sessionFor(opening)
+  const state = position?.bound.at(-1)
+  const channel = previous?.binding?.channel
+  const unbound = session === undefined && state === undefined && channel === undefined
+  return opening.targets.length < 2 || unbound ? [] : remembered(opening, { state, channel, session })
+}
+
+/** `channel`: the one that keeps the conversation. */
+async function remembered(
+  { conversations, owner, ctx }: Opening,
+  { state, channel, session }: Record<AffinityKind | 'channel', string | undefined>,
 ): Promise<string[]> {
-  const { conversations, owner, targets, ctx } = opening
-  if (targets.length < 2) return []
   const look = (kind: AffinityKind, name: string | undefined) =>
     name === undefined
       ? undefined
       : ctx.time.spend(() => conversations.affinity.channel(kind, owner, name)).catch(() => undefined)
-  const session = sessionFor(opening)
-  const found = await Promise.all([
-    look('state', position?.bound.at(-1)),
-    previous?.binding?.channel,
-    look('session', session),
-  ])
+  const found = await Promise.all([look('state', state), channel, look('session', session)])
   return found.filter((channel): channel is string => channel !== undefined && channel !== '')
 }
 

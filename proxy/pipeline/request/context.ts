@@ -3,9 +3,11 @@ import type { IncomingMessage } from 'node:http'
 import type { Tags } from '../../../store/ledger/contract.ts'
 import type { Caller } from '../../auth/authenticate.ts'
 import type { GatewayError } from '../../errors.ts'
+import type { Soon } from '../../../kit/soon.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
 import type { ProxyMetrics } from '../../telemetry/metrics.ts'
 import type { AttemptRecord, RequestLog, RequestRecord } from '../../telemetry/request-log.ts'
+import { NO_TAGS } from './tags.ts'
 
 /** A request as an entry point takes it. */
 export interface Arrival {
@@ -43,7 +45,7 @@ export class RequestContext {
   readonly time = new StoreTime()
   readonly startedAt = performance.now()
   /** What the request is for; see tagsOf. */
-  tags: Tags = {}
+  tags: Tags = NO_TAGS
   /** The error that the client got in an event, after a status of success. Logged like one that is thrown. */
   error: GatewayError | undefined
   readonly #ends: (() => void)[] = []
@@ -60,17 +62,21 @@ export class RequestContext {
     return this.control.signal
   }
 
-  /** Runs one stage and notes its time if the log has a field for it. This is the place for a trace span: every stage
-   * passes here, nested ones too.
+  /**
+   * Runs one stage. This is the place for a trace span: every stage passes here, nested ones too.
    */
-  async stage<T>(name: StageName, work: () => T | Promise<T>): Promise<T> {
-    const from = performance.now()
+  stage<T>(name: StageName, work: () => Promise<T>): Promise<T>
+  stage<T>(name: StageName, work: () => Soon<T>): Soon<T>
+  stage<T>(name: StageName, work: () => Soon<T>): Soon<T> {
     const { ms } = this.record
     // Overhead is the gateway's own work before the first call to an upstream. Waiting for the body is not.
-    if (name === 'deliver') ms.overhead = elapsed(this.startedAt + (ms.body ?? 0), from)
-    const result = await work()
-    if (name === 'body') ms.body = elapsed(from)
-    return result
+    if (name === 'deliver') ms.overhead = elapsed(this.startedAt + (ms.body ?? 0))
+    return work()
+  }
+
+  /** Notes how long the body took to arrive. */
+  bodyRead(from: number): void {
+    this.record.ms.body = elapsed(from)
   }
 
   /** Notes that the first byte of the answer is sent; later calls change nothing. */

@@ -3,6 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import type { Tags } from '../../../store/ledger/contract.ts'
 import { GatewayError } from '../../errors.ts'
 
+/** Of a request without tags. */
+export const NO_TAGS: Tags = {}
+
 const HEADER = 'x-sluice-tag'
 const MOST = 4
 const NAME = /^[a-z0-9][a-z0-9._-]{0,31}$/
@@ -14,7 +17,7 @@ const VALUE = /^[A-Za-z0-9._/:-]{1,64}$/
  */
 export function tagsOf({ headers }: IncomingMessage, allowed: readonly string[]): Tags {
   const given = headers[HEADER]
-  if (given === undefined || given === '') return {}
+  if (given === undefined || given === '') return NO_TAGS
   const pairs = String(given)
     .split(',')
     .map((pair) => pair.trim().split('='))
