@@ -1,10 +1,12 @@
 /** Waiting: pauses, deadlines, and the longest delay that a timer takes. */
 
+import type { Cancellation } from './cancel.ts'
+
 /** In milliseconds; for a longer delay `setTimeout` fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Waits `ms`. When `signal` aborts, the wait ends at once: it resolves, or rejects with the reason of the signal. */
-export function pause(ms: number, signal: AbortSignal, onAbort: 'resolve' | 'reject'): Promise<void> {
+export function pause(ms: number, signal: Cancellation, onAbort: 'resolve' | 'reject'): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
       clearTimeout(timer)
@@ -39,11 +41,11 @@ export function withDeadline<T>(
 }
 
 /** The result of `work`, or a rejection with the reason of `signal` as soon as it aborts. The work itself goes on. */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export function unlessAborted<T>(work: Promise<T>, signal: Cancellation): Promise<T> {
   return raced(work, (reject) => {
     const onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort)
     if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort)
     return () => signal.removeEventListener('abort', onAbort)
   })
 }

@@ -1,6 +1,8 @@
 /** Holds of requests in flight: taken before the upstream is called, renewed while it answers, settled once after. */
+
 import type { Nanos } from '../../contract/money.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
+import { Cancel, type Cancellation } from '../../kit/cancel.ts'
 import { after, rescued, type Soon } from '../../kit/soon.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import { spentIn } from '../../store/ledger/budgets.ts'
@@ -22,7 +24,7 @@ import { warningsOf } from './warnings.ts'
 const LEASE_MS = 30_000
 /** Less time than this is not enough for a retry. A reset leaves that much, a time-out does not. */
 const WORTH_A_RETRY_MS = 100
-const NEVER = new AbortController().signal
+const NEVER: Cancellation = new Cancel()
 
 interface HoldEvents extends Omit<SettleEvents, 'failed'> {
   /** A hold could not be taken, renewed or settled. The error contains nothing of the request's content. */
@@ -42,7 +44,7 @@ export interface HoldRequest extends Pick<Reserve, 'id' | 'amount' | 'seen' | 'n
   /** Gets warnings about funds, if there are any. */
   onWarnings?: ((warnings: readonly string[]) => void) | undefined
   /** Ends the wait for a place. */
-  cancel?: AbortSignal
+  cancel?: Cancellation
 }
 
 export class Holds {
@@ -130,7 +132,7 @@ export class Holds {
   /** Waits for a place where a limit lets requests wait; the last reply. */
   #inTurn(
     limits: readonly Limit[],
-    cancel: AbortSignal,
+    cancel: Cancellation,
     reserve: () => Soon<ReserveReply | undefined>,
   ): Soon<ReserveReply | undefined> {
     const mayWait = limits.some(({ queue }) => queue !== undefined)
@@ -139,7 +141,7 @@ export class Holds {
 
   async #inQueue(
     limits: readonly Limit[],
-    cancel: AbortSignal,
+    cancel: Cancellation,
     reserve: () => Soon<ReserveReply | undefined>,
   ): Promise<ReserveReply | undefined> {
     const first = this.#queues.before(limits)

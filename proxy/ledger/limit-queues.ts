@@ -1,5 +1,7 @@
 /** Requests that wait for a place among requests at a time, in the order in which they came to this process. */
+
 import type { LimitRecord } from '../../contract/table/records.ts'
+import type { Cancellation } from '../../kit/cancel.ts'
 import type { Limit } from './limits.ts'
 
 /** Places of other proxies become free without a word. */
@@ -65,14 +67,14 @@ class Place {
   }
 
   /** Resolves when it is worth another try, or the time is over. Rejects when `cancel` aborts. */
-  async turn(cancel: AbortSignal): Promise<void> {
+  async turn(cancel: Cancellation): Promise<void> {
     do {
       const left = Math.max(0, this.#until - performance.now())
       await this.#wokenWithin(this.#isFirst() ? Math.min(left, POLL_MS) : left, cancel)
     } while (!this.#isFirst() && !this.isOver)
   }
 
-  async #wokenWithin(ms: number, cancel: AbortSignal): Promise<void> {
+  async #wokenWithin(ms: number, cancel: Cancellation): Promise<void> {
     const onAbort = () => this.#woken.resolve()
     const timer = setTimeout(onAbort, ms)
     cancel.addEventListener('abort', onAbort)

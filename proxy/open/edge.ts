@@ -9,7 +9,7 @@ import type { Limits } from '../pipeline/limits.ts'
 import type { Ports } from '../pipeline/ports.ts'
 import { Shutdown } from '../pipeline/request/shutdown.ts'
 import { createRelay } from '../relay/relay.ts'
-import { breakOff, createApp, refuse } from '../server/app.ts'
+import { breakOff, createHandler, refuse } from '../server/app.ts'
 import { drain } from '../server/drain.ts'
 import { createHttpServer } from '../server/http-server.ts'
 import { listen, portOf } from '../server/listen.ts'
@@ -74,7 +74,7 @@ export function openEdge(options: EdgeOptions) {
   })
   const upgrades = createUpgrades({ ports, overload, sockets, draining: () => draining, unexpected })
   const api = createHttpServer(httpLimitsOf(env), {
-    handle: createApp({ ports, relay, overload, shutdown, upgrades, unexpected }),
+    handle: createHandler({ ports, relay, overload, shutdown, upgrades, unexpected }),
     refuse: (req, res, error) => refuse(ports.journal, req, res, error),
     breakOff,
     upgrades,

@@ -2,12 +2,14 @@
  * One call to an upstream: sends a request and delivers the answer as raw chunks. It ends in exactly one of three ways:
  * `send` rejects, the sink gets `end`, or the sink gets `fail`. Afterwards it holds no timer, listener or socket.
  */
+
 import { Readable, type Transform } from 'node:stream'
 import { type Dispatcher, errors } from 'undici'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import { isSpace } from '../../kit/bytes.ts'
-import { MAX_TIMER_MS } from '../../kit/time.ts'
+import type { Cancellation } from '../../kit/cancel.ts'
 import type { UpstreamFailure } from '../errors.ts'
+import { Clock } from './clock.ts'
 import { decoderFor } from './decode.ts'
 import { AttemptFailed, faultOf, type TransportFault, transportFailure } from './failure.ts'
 
@@ -69,7 +71,7 @@ export function send(
   dispatcher: Dispatcher,
   request: UpstreamRequest,
   timeouts: ExchangeTimeouts,
-  signal: AbortSignal,
+  signal: Cancellation,
 ): Promise<UpstreamResponse> {
   return new Promise((resolve, reject) => {
     const exchange = new Exchange(timeouts, signal, resolve, reject)
@@ -110,13 +112,13 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
   isEventStream = false
 
   readonly #idleMs: number
-  readonly #signal: AbortSignal
+  readonly #signal: Cancellation
   readonly #resolve: (response: UpstreamResponse) => void
   readonly #reject: (error: AttemptFailed) => void
   readonly #onAbort = () => this.#stop('aborted')
-  readonly #totalTimer: NodeJS.Timeout
-  /** First the time-out until the answer begins, then the one between chunks. */
-  #silenceTimer: NodeJS.Timeout | undefined
+  readonly #firstByteMs: number
+  /** Its silence is first the time until the answer begins, then the one between chunks. */
+  readonly #clock: Clock
 
   #controller: Dispatcher.DispatchController | undefined
   #decoder: Transform | undefined
@@ -126,6 +128,8 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
   #answered = false
   #hasContent = false
   #paused = false
+  /** The upstream must wait, so its silence does not count. */
+  #held = false
   #delivering = false
   /** Chunks that arrived before a sink was attached or while it paused. */
   #kept: Buffer[] = []
@@ -136,16 +140,19 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
 
   constructor(
     timeouts: ExchangeTimeouts,
-    signal: AbortSignal,
+    signal: Cancellation,
     resolve: (response: UpstreamResponse) => void,
     reject: (error: AttemptFailed) => void,
   ) {
     this.#idleMs = timeouts.idle
+    this.#firstByteMs = timeouts.firstByte
     this.#signal = signal
     this.#resolve = resolve
     this.#reject = reject
-    this.#silenceTimer = timer(timeouts.firstByte, () => this.#stop('first_byte_timeout'))
-    this.#totalTimer = timer(timeouts.total, () => this.#stop('total_timeout'))
+    this.#clock = new Clock(timeouts.firstByte, timeouts.total, (which) => {
+      if (which === 'total') this.#stop('total_timeout')
+      else this.#stop(this.#hasContent ? 'idle_timeout' : 'first_byte_timeout')
+    })
     if (signal.aborted) this.#stop('aborted')
     else signal.addEventListener('abort', this.#onAbort)
   }
@@ -158,7 +165,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
 
   /** The wait for the first byte starts at the last byte of the request: before it no upstream can answer. */
   onBodySent(): void {
-    if (!this.#answered && this.#outcome === undefined) this.#silenceTimer?.refresh()
+    if (!this.#answered && this.#outcome === undefined) this.#clock.silence(this.#firstByteMs)
   }
 
   onRequestSent(): void {
@@ -223,12 +230,8 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
 
   noteContent(): void {
     if (this.#outcome !== undefined) return
-    if (this.#hasContent) {
-      this.#silenceTimer?.refresh()
-      return
-    }
     this.#hasContent = true
-    if (!this.#paused) this.#watchIdle()
+    this.#clock.silence(this.#held ? Infinity : this.#idleMs)
   }
 
   abort(): void {
@@ -299,8 +302,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
   #finish(outcome: 'end' | UpstreamFailure): void {
     if (this.#outcome !== undefined) return
     this.#outcome = outcome
-    clearTimeout(this.#silenceTimer)
-    clearTimeout(this.#totalTimer)
+    this.#clock.stop()
     if (outcome !== 'end') this.#decoder?.destroy()
     if (outcome === 'end' || this.#answered) {
       this.#deliver()
@@ -326,23 +328,18 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     this.#signal.removeEventListener('abort', this.#onAbort)
   }
 
-  #watchIdle(): void {
-    clearTimeout(this.#silenceTimer)
-    this.#silenceTimer = timer(this.#idleMs, () => this.#stop('idle_timeout'))
-  }
-
   #holdUpstream(): void {
     this.#controller?.pause()
-    if (!this.#hasContent) return
-    clearTimeout(this.#silenceTimer)
-    this.#silenceTimer = undefined
+    this.#held = true
+    if (this.#hasContent) this.#clock.silence(Infinity)
   }
 
   #readOn(): void {
     if (this.#sink === undefined || this.#paused || this.#outcome !== undefined) return
     this.#decoder?.resume()
     if (this.#decoder?.writableNeedDrain === true) return
-    if (this.#hasContent && this.#silenceTimer === undefined) this.#watchIdle()
+    if (this.#hasContent && this.#held) this.#clock.silence(this.#idleMs)
+    this.#held = false
     this.#controller?.resume()
   }
 }
@@ -350,8 +347,4 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
 /** Index of the first byte that is not white space around JSON; -1 when there is none. */
 export function firstByte(bytes: Buffer): number {
   return bytes.findIndex((byte) => !isSpace(byte))
-}
-
-function timer(ms: number, run: () => void): NodeJS.Timeout {
-  return setTimeout(run, Math.min(ms, MAX_TIMER_MS))
 }

@@ -1,5 +1,7 @@
 /** One call of a client: a request over HTTP, or a frame of a WebSocket. */
+
 import type { IncomingMessage } from 'node:http'
+import type { Canceller } from '../../kit/cancel.ts'
 import type { Endpoint } from '../dialects/index.ts'
 import type { LargeBody, WholeBody } from './body/read-body.ts'
 
@@ -10,7 +12,7 @@ export interface Call {
   req: IncomingMessage
   client: ClientSide
   /** Aborted when work on the answer must end early; its reason is ClientGone or the GatewayError for the client. */
-  control: AbortController
+  control: Canceller
   /** Reads the body, or only its beginning if the endpoint streams larger ones. Throws GatewayError and ClientGone. */
   read(): Promise<WholeBody | LargeBody>
   /** Answers that the connection itself remembers. */

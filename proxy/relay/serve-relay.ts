@@ -9,8 +9,10 @@
  * The journal logs and counts the request when it is over. Nothing here outlives the request, so the upstream's key
  * does not either.
  */
+
 import type { ServerResponse } from 'node:http'
 import { networkOf } from '../../contract/address.ts'
+import { abortSignalOf } from '../../kit/cancel.ts'
 import { rescued } from '../../kit/soon.ts'
 import { GatewayError } from '../errors.ts'
 import { connectTo } from '../outbound/checked.ts'
@@ -117,7 +119,7 @@ async function call(
   { request, key }: { request: RelayRequest; key: string },
 ): Promise<void> {
   const { policy } = relay
-  const { cancel } = ctx
+  const cancel = abortSignalOf(ctx.cancel)
   const { relay: counts } = ctx.record
   const timer = setTimeout(
     () => ctx.control.abort(new GatewayError('upstream_timeout', 'The upstream did not answer in time.')),

@@ -1,7 +1,7 @@
 /** The routes of the API. Each is served at its own path and under /api. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
-import { SOCKET_ENDPOINT, STORED_ENDPOINT } from '../../contract/endpoints.ts'
+import { type EndpointName, SOCKET_ENDPOINT, STORED_ENDPOINT } from '../../contract/endpoints.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import { addressOf } from '../pipeline/admission/admit.ts'
@@ -21,6 +21,7 @@ import { serveUsage } from '../pipeline/usage/serve-usage.ts'
 import type { Relay } from '../relay/relay.ts'
 import { serveRelay } from '../relay/serve-relay.ts'
 import { sendError } from './error-response.ts'
+import type { Handler } from './http-server.ts'
 import type { Overload } from './overload.ts'
 import { newRequestId } from './request-id.ts'
 import { UPGRADE_HEADERS, type Upgrades } from './upgrade.ts'
@@ -29,8 +30,8 @@ import { UPGRADE_HEADERS, type Upgrades } from './upgrade.ts'
 const RELAY_PATH = /^\/api\/proxy$/
 
 type Method = 'GET' | 'POST' | 'DELETE'
+type Serve<R> = (http: HttpRequest & { req: R }) => Promise<void>
 type RoutedRequest = HttpRequest & { req: Request }
-type Serve = (http: RoutedRequest) => Promise<void>
 
 /** The request id of an answer; the first call makes it. */
 function requestIdOf(res: ServerResponse): string {
@@ -52,9 +53,49 @@ export interface AppParts {
   unexpected(error: unknown, requestId: string): void
 }
 
+/**
+ * Serves the endpoints at their exact paths itself: express changes the prototype of each request, which makes all later
+ * code on it slower. Everything else goes to the app.
+ */
+export function createHandler(parts: AppParts): Handler {
+  const app = createApp(parts)
+  const calls = new Map(
+    Object.entries(ENDPOINTS).flatMap(([name, { path }]) => {
+      const handler = endpointHandler(parts, name as EndpointName)
+      return both(path).map((at) => [at, handler] as const)
+    }),
+  )
+  return (req, res) => {
+    const call = req.method === 'POST' ? calls.get(pathOf(req)) : undefined
+    if (call === undefined) app(req, res)
+    else call(req, res)
+  }
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  const end = url.indexOf('?')
+  return end < 0 ? url : url.slice(0, end)
+}
+
+function endpointHandler(parts: AppParts, name: EndpointName): Handler {
+  const { ports } = parts
+  const { bodies } = ports
+  const endpoint = { ...ENDPOINTS[name], name }
+  const bounds = bodyBounds(bodies, name)
+  return work(parts, ({ req, res, requestId, control }) =>
+    serve(ports, {
+      req,
+      requestId,
+      control,
+      endpoint,
+      client: new HttpClient(res, bodies.limits),
+      read: () => readBody(req, res, bounds, endpoint.api),
+    }),
+  )
+}
+
 export function createApp(parts: AppParts): Express {
   const { ports, relay, upgrades } = parts
-  const { bodies, journal } = ports
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -69,24 +110,15 @@ export function createApp(parts: AppParts): Express {
     throw refusal
   })
   for (const [name, endpoint] of Object.entries(ENDPOINTS)) {
-    const served = { ...endpoint, name }
-    const bounds = bodyBounds(bodies, name)
-    const handler = work(parts, ({ res, ...http }) =>
-      serve(ports, {
-        ...http,
-        endpoint: served,
-        client: new HttpClient(res, bodies.limits),
-        read: () => readBody(http.req, res, bounds, served.api),
-      }),
-    )
     // A GET of this path is answered above.
     const also = endpoint.webSocket ? ['GET'] : []
+    const handler = endpointHandler(parts, name as EndpointName)
     app.all(both(endpoint.path), onlyOf(['POST'], also), handler)
   }
   // Without this, other endpoints of the API that take a POST, such as input_tokens, would pass for the id of a response.
   const stored = `${ENDPOINTS[STORED_ENDPOINT].path}/:id`
   app.post(both(stored), nothingHere)
-  const serveAt = (path: string | string[] | RegExp, methods: Method[], run: Serve) =>
+  const serveAt = (path: string | string[] | RegExp, methods: Method[], run: Serve<Request>) =>
     app.all(path, only(...methods), work(parts, run))
   const ask = (http: RoutedRequest, what: StoredQuestion['what']) =>
     serveStoredResponse(ports, http, { id: idOf(http.req), what, query: queryOf(http.req) })
@@ -99,15 +131,17 @@ export function createApp(parts: AppParts): Express {
   serveAt(both('/v1/usage'), ['GET'], (http) => serveUsage(ports, http))
   serveAt(RELAY_PATH, ['POST'], (http) => serveRelay(ports, relay, http))
   app.use(nothingHere)
-  app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
-    const requestId = requestIdOf(res)
-    const known = toGatewayError(error)
-    if (known.code === 'internal_error') parts.unexpected(known.cause, requestId)
-    // A served request has been logged already; this one was refused before.
-    if (res.locals.served === true) sendError(req, res, known, requestId)
-    else refuse(journal, req, res, known)
-  })
+  app.use((error: unknown, req: Request, res: Response, _next: NextFunction) =>
+    refuse(ports.journal, req, res, told(parts, res, error)),
+  )
   return app
+}
+
+/** The error for the client; a fault of the gateway is reported. */
+function told({ unexpected }: Pick<AppParts, 'unexpected'>, res: ServerResponse, error: unknown): GatewayError {
+  const known = toGatewayError(error)
+  if (known.code === 'internal_error') unexpected(known.cause, requestIdOf(res))
+  return known
 }
 
 function nothingHere(): never {
@@ -141,17 +175,33 @@ function queryOf({ url }: IncomingMessage): URLSearchParams {
   return new URLSearchParams(url?.split('?')[1])
 }
 
-/** Counts a request, gives it its id, and watches its client. */
-function work({ ports, overload, shutdown }: AppParts, run: Serve) {
-  return async (req: Request, res: Response) => {
-    const leave = overload.enter(() => addressOf(ports.admission, req))
-    res.locals.served = true
-    const closed = new Promise<void>((resolve) => res.once('close', resolve))
+/** Counts a request, gives it its id, watches its client, and answers it if it fails. */
+function work<R extends IncomingMessage>(parts: AppParts, run: Serve<R>) {
+  const { ports, overload, shutdown } = parts
+  return (req: R, res: ServerResponse): void => {
+    let leave: () => void
     try {
-      await run({ requestId: requestIdOf(res), req, res, control: requestControl(res, shutdown) })
-    } finally {
-      // An answer that the client does not read takes memory, so it counts until the connection closes.
-      void closed.then(leave)
+      leave = overload.enter(() => addressOf(ports.admission, req))
+    } catch (error) {
+      refuse(ports.journal, req, res, told(parts, res, error))
+      return
+    }
+    const requestId = requestIdOf(res)
+    // An answer that the client does not read takes memory, so the request counts until the connection closes, too.
+    let open = 2
+    const over = () => {
+      if (--open === 0) leave()
+    }
+    res.once('close', over)
+    const failed = (error: unknown) => {
+      over()
+      // It has been logged already.
+      sendError(req, res, told(parts, res, error), requestId)
+    }
+    try {
+      run({ requestId, req, res, control: requestControl(res, shutdown) }).then(over, failed)
+    } catch (error) {
+      failed(error)
     }
   }
 }

@@ -1,7 +1,7 @@
 /** The HTTP server with its limits. It refuses malformed requests before any route sees them. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { GatewayError } from '../errors.ts'
-import { onSilence } from '../pipeline/request/client.ts'
+import { cutIfUnread } from '../pipeline/request/client.ts'
 import { answerBroken, answerInTurn, type Refusal } from './broken-request.ts'
 import { boundConnections, type ConnectionLimits } from './connection-bounds.ts'
 import { type HeadLimits, requestProblem } from './request-problem.ts'
@@ -37,7 +37,7 @@ export function createHttpServer(limits: HttpLimits, hooks: HttpHooks): Server {
     const queue = queueOf(req.socket)
     if (!join(queue, res)) return
     // Streams have a clock of their own (EventStream).
-    res.once('prefinish', () => onSilence(res, limits.clientStallMs, () => res.destroy()))
+    res.once('prefinish', () => cutIfUnread(res, limits.clientStallMs))
     const problem = requestProblem(req, limits)
     // After an upgrade that was refused, Node may lose the beginning of the next request.
     const isLast = queue.count >= limits.maxRequestsPerConnection || req.headers.upgrade !== undefined

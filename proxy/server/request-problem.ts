@@ -15,12 +15,12 @@ const TARGET = /^\/[!"$-~]*$/
 
 /** Undefined when the request may be served. */
 export function requestProblem(req: IncomingMessage, limits: HeadLimits): GatewayError | undefined {
-  const names = req.rawHeaders.filter((_, index) => index % 2 === 0)
-  if (names.length > limits.maxHeaders) return headersTooLarge(limits)
+  const { rawHeaders } = req
+  if (rawHeaders.length / 2 > limits.maxHeaders) return headersTooLarge(limits)
   if (headBytes(req) > limits.maxHeaderBytes) return headersTooLarge(limits)
   if (req.httpVersion !== '1.1' && req.httpVersion !== '1.0') return invalid('The request must use HTTP/1.1.')
   if (!TARGET.test(req.url ?? '')) return invalid('The request target must be a path.')
-  const hosts = req.rawHeaders.filter((_, index) => names[(index - 1) / 2]?.toLowerCase() === 'host')
+  const hosts = hostsOf(rawHeaders)
   if (hosts.length > 1) return invalid('The request has more than one Host header.')
   if (hosts.length === 0 && req.httpVersion === '1.1') return invalid('The request has no Host header.')
   if (hosts.some((host) => !HOST.test(host))) return invalid('The Host header is not a host.')
@@ -30,6 +30,15 @@ export function requestProblem(req: IncomingMessage, limits: HeadLimits): Gatewa
   // Other codings may precede it, and the gateway would not undo them.
   if (coding.toLowerCase() !== 'chunked') return invalid('Transfer-Encoding must be chunked.')
   return undefined
+}
+
+function hostsOf(rawHeaders: readonly string[]): string[] {
+  const hosts: string[] = []
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts.push(rawHeaders[i + 1] ?? '')
+  }
+  return hosts
 }
 
 export function headersTooLarge({ maxHeaderBytes, maxHeaders }: HeadLimits): GatewayError {

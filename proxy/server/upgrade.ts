@@ -1,6 +1,8 @@
 /** Handshakes of WebSockets (RFC 6455, section 4.2). A refused one is answered like any other request. */
+
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import { SOCKET_ENDPOINT } from '../../contract/endpoints.ts'
+import { Cancel } from '../../kit/cancel.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import { addressOf, admit } from '../pipeline/admission/admit.ts'
@@ -101,7 +103,7 @@ async function take(parts: UpgradeParts, req: IncomingMessage, head: Buffer): Pr
   // Node has let go of the connection: without a listener an error would end the process.
   req.socket.on('error', () => req.socket.destroy())
   const requestId = newRequestId()
-  const control = new AbortController()
+  const control = new Cancel()
   // A handshake that succeeds is not logged: the calls of its socket are.
   const arrival = { endpoint: SOCKET_ENDPOINT, requestId, req, control, status: () => 0, failuresOnly: true }
   try {

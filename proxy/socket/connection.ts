@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { RawData, WebSocket } from 'ws'
 import { SOCKET_ENDPOINT } from '../../contract/endpoints.ts'
+import { Cancel, type Cancellation, type Canceller } from '../../kit/cancel.ts'
 import { MAX_TIMER_MS } from '../../kit/time.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
@@ -28,7 +29,7 @@ export interface SocketParts {
   /** Logs a message that was refused before it became a call. */
   refused(req: IncomingMessage, error: GatewayError): void
   /** Aborts all calls when the process must end. */
-  shutdown: { add(call: AbortController): void; remove(call: AbortController): void }
+  shutdown: { add(call: Canceller): void; remove(call: Canceller): void }
   newRequestId(): string
   /** Milliseconds of a clock that only goes forward. */
   now(): number
@@ -38,7 +39,7 @@ export interface SocketParts {
 interface ConnectionParts extends SocketParts {
   intake: IntakePool
   /** Aborted when the key that opened it is revoked. */
-  revoked: AbortSignal
+  revoked: Cancellation
 }
 
 const ENDPOINT = { ...ENDPOINTS[SOCKET_ENDPOINT], name: SOCKET_ENDPOINT }
@@ -67,7 +68,7 @@ export class Connection {
   readonly #outbox: Outbox
   readonly #intake: Intake
   readonly #streams: Streams<Job>
-  readonly #calls = new Set<AbortController>()
+  readonly #calls = new Set<Canceller>()
   readonly #openedAt: number
   readonly #stopHeartbeat: () => void
   readonly #stopStallWatch: () => void
@@ -194,7 +195,7 @@ export class Connection {
 
   async #run({ stream, body, generate, previous }: Job): Promise<void> {
     const { serve, shutdown, newRequestId } = this.#parts
-    const control = new AbortController()
+    const control = new Cancel()
     const client = new SocketClient(this.#outbox, stream, () => this.#stalled)
     let revoked = false
     this.#calls.add(control)

@@ -1,6 +1,8 @@
 /** The WebSockets of a process. */
+
 import type { IncomingMessage } from 'node:http'
 import { WebSocketServer } from 'ws'
+import type { Cancellation } from '../../kit/cancel.ts'
 import { GatewayError } from '../errors.ts'
 import { Connection, type SocketParts } from './connection.ts'
 import { IntakePool } from './intake.ts'
@@ -43,7 +45,7 @@ export class Sockets {
    * Finishes the handshake of a request that the HTTP server has let go of. Throws GatewayError invalid_request for an
    * invalid one, and leaves the connection to the caller. `revoked` is aborted when the key is revoked.
    */
-  accept(req: IncomingMessage, head: Buffer, revoked: AbortSignal): void {
+  accept(req: IncomingMessage, head: Buffer, revoked: Cancellation): void {
     this.#server.handleUpgrade(req, req.socket, head, (ws) => {
       const parts = { ...this.#parts, intake: this.#intake, revoked }
       const connection = new Connection(ws, req, parts, () => this.#connections.delete(connection))

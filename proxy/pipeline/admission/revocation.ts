@@ -1,4 +1,5 @@
 import type { KeyRecord } from '../../../contract/table/records.ts'
+import type { Canceller } from '../../../kit/cancel.ts'
 import { type Caller, isInForce, mayComeFrom } from '../../auth/authenticate.ts'
 import { GatewayError } from '../../errors.ts'
 
@@ -9,7 +10,7 @@ const MAX_WAIT_MS = 60_000
 
 interface Watched {
   /** Requests and sockets that must end with the key, with their client addresses. */
-  uses: Map<AbortController, string | undefined>
+  uses: Map<Canceller, string | undefined>
   /** Checks the key when it expires. */
   expiry: NodeJS.Timeout | undefined
 }
@@ -28,7 +29,7 @@ export class Revocation {
    * Aborts `use` when the key is deleted or disabled, expires, or may no longer be used from `address`. The returned
    * function ends the watch.
    */
-  watch({ hash, key }: Pick<Caller, 'hash' | 'key'>, address: string | undefined, use: AbortController) {
+  watch({ hash, key }: Pick<Caller, 'hash' | 'key'>, address: string | undefined, use: Canceller) {
     const watched = this.#watched.get(hash) ?? { uses: new Map(), expiry: undefined }
     this.#watched.set(hash, watched)
     watched.uses.set(use, address)

@@ -2,6 +2,7 @@
 
 import type { Delivered } from '../../../contract/sizes.ts'
 import type { Usage } from '../../../contract/usage.ts'
+import type { Cancellation } from '../../../kit/cancel.ts'
 import { present } from '../../../kit/present.ts'
 import { type ErrorCode, GatewayError, type UpstreamFailure } from '../../errors.ts'
 import type { UpstreamCall } from '../attempt/drain.ts'
@@ -37,7 +38,7 @@ export interface StreamResult {
 
 interface StreamJob {
   requestId: string
-  cancel: AbortSignal
+  cancel: Cancellation
   call: Pick<UpstreamCall, 'draining' | 'endSeen' | 'startedAt'>
   /** `exhausted` ends the stream when the funds are used up. */
   meterFor: (exhausted: () => void) => StreamMeter | undefined

@@ -2,7 +2,9 @@
  * What happens to the call to an upstream when its request is cancelled. An upstream bills what it makes, whether or not
  * the client still reads, and tells the amount only at the end. So a call may go on for a while without its client.
  */
+
 import type { ChannelRecord } from '../../../contract/table/records.ts'
+import { Cancel, type Cancellation } from '../../../kit/cancel.ts'
 import { ClientGone } from '../request/client.ts'
 
 /** Once an answer has ended, only its usage is missing. */
@@ -48,10 +50,10 @@ export class Drains {
 
 /** One call to an upstream. `close` must be called when it is over. */
 export class UpstreamCall {
-  readonly #cancel: AbortSignal
+  readonly #cancel: Cancellation
   readonly #drains: Drains
   readonly #drainMs: number
-  readonly #control = new AbortController()
+  readonly #control = new Cancel()
   readonly #onCancel = () => this.#cancelled()
   #timer: NodeJS.Timeout | undefined
   #draining = false
@@ -60,7 +62,7 @@ export class UpstreamCall {
   endSeen: () => boolean = () => false
 
   constructor(
-    cancel: AbortSignal,
+    cancel: Cancellation,
     drains: Drains,
     { onDisconnect = 'Abort', timeoutsMs }: Pick<ChannelRecord, 'onDisconnect' | 'timeoutsMs'>,
   ) {
@@ -72,7 +74,7 @@ export class UpstreamCall {
   }
 
   /** Aborted when the upstream must stop. */
-  get signal(): AbortSignal {
+  get signal(): Cancellation {
     return this.#control.signal
   }
 

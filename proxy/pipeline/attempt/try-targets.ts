@@ -2,9 +2,9 @@
  * Attempts, before the commit point: nothing of an upstream's answer has reached the client yet, so a failure may be
  * retried on the same or another channel.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { FailureClass } from '../../../contract/failures.ts'
+import { pause } from '../../../kit/time.ts'
 import type { Lane } from '../../dialects/core/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../../errors.ts'
 import { retryDelay } from '../../upstream/backoff.ts'
@@ -76,7 +76,7 @@ export async function tryTargets(
       if (before > 0 && !retryBudget.takeRetry()) break
       const waitMs = before === 0 ? 0 : retryDelay(before, progress.last.retryAfterSeconds, Math.random())
       if (waitMs === undefined) break
-      if (waitMs > 0) await delay(waitMs, undefined, { signal: cancel }).catch(() => undefined)
+      if (waitMs > 0) await pause(waitMs, cancel, 'resolve')
       if (cancel.aborted) throw leftWaiting(cancel.reason, progress)
     }
     tried.set(target, before + 1)

@@ -3,6 +3,7 @@
  * loop: without this, a client that sends many would shut out all others.
  */
 
+import type { Cancellation } from '../../../kit/cancel.ts'
 import type { Soon } from '../../../kit/soon.ts'
 
 /** Smaller ones are parsed at once. */
@@ -25,11 +26,11 @@ export class BodyTurns {
   }
 
   /** Calls `parse` when it is the turn of this body. Rejects with the signal's reason if it aborts first. */
-  take<R>(client: string, bytes: number, signal: AbortSignal, parse: () => R): Soon<R> {
+  take<R>(client: string, bytes: number, signal: Cancellation, parse: () => R): Soon<R> {
     return bytes <= LARGE_BYTES ? parse() : this.#takeLarge(client, signal, parse)
   }
 
-  async #takeLarge<R>(client: string, signal: AbortSignal, parse: () => R): Promise<R> {
+  async #takeLarge<R>(client: string, signal: Cancellation, parse: () => R): Promise<R> {
     await this.#enter(client, signal)
     let took = 0
     try {
@@ -53,7 +54,7 @@ export class BodyTurns {
     return this.#clients.size
   }
 
-  #enter(name: string, signal: AbortSignal): Promise<void> | undefined {
+  #enter(name: string, signal: Cancellation): Promise<void> | undefined {
     signal.throwIfAborted()
     const client = this.#clients.get(name) ?? { parsing: 0, waiting: [] }
     this.#clients.set(name, client)
@@ -71,7 +72,7 @@ export class BodyTurns {
         reject(signal.reason)
       }
       client.waiting.push(go)
-      signal.addEventListener('abort', stop, { once: true })
+      signal.addEventListener('abort', stop)
     })
   }
 

@@ -1,6 +1,7 @@
 /** Streams a request body to an upstream while it arrives, with back-pressure from the upstream to the client. */
 
 import { Readable } from 'node:stream'
+import type { Canceller } from '../../../kit/cancel.ts'
 import type { ClientApi } from '../../dialects/core/dialect.ts'
 import type { BodyRest, FormLimits, ParsedRequest, ParsedUpload } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
@@ -13,7 +14,7 @@ const PIECE_BYTES = 65_536
 export class Upload {
   readonly #body: Omit<LargeBody, 'prefix'>
   readonly #rest: BodyRest
-  readonly #control: AbortController
+  readonly #control: Canceller
   #first: Buffer[]
   #size: number
   #stream: Readable | undefined
@@ -21,7 +22,7 @@ export class Upload {
   #over = false
 
   /** Aborts `control`, with the error for the client, when the rest of the body is not valid. */
-  constructor({ prefix, ...body }: LargeBody, { first, rest }: ParsedUpload, control: AbortController) {
+  constructor({ prefix, ...body }: LargeBody, { first, rest }: ParsedUpload, control: Canceller) {
     this.#body = body
     this.#size = prefix.length
     this.#first = first
@@ -120,7 +121,7 @@ export class Upload {
 export function openUpload(
   { parseUpload }: Pick<ClientApi, 'parseUpload'>,
   body: LargeBody,
-  control: AbortController,
+  control: Canceller,
   limits: FormLimits,
 ): { request: ParsedRequest; upload: Upload } {
   if (parseUpload === undefined) throw new TypeError('this endpoint takes no uploads')

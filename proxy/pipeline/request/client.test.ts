@@ -25,7 +25,7 @@ describe('the signal of a request', () => {
     const { signal } = requestControl(res, new Shutdown())
     expect(signal.aborted).toBe(false)
     request.destroy()
-    await once(signal, 'abort')
+    await new Promise<void>((resolve) => signal.addEventListener('abort', resolve))
     expect(signal.reason).toBeInstanceOf(ClientGone)
   })
 
@@ -35,7 +35,7 @@ describe('the signal of a request', () => {
     res.write('a')
     await answered
     request.destroy()
-    await once(signal, 'abort')
+    await new Promise<void>((resolve) => signal.addEventListener('abort', resolve))
     expect(signal.reason).toBeInstanceOf(ClientGone)
   })
 
@@ -122,14 +122,15 @@ describe('the clock of a connection', () => {
     const { origin } = await httpServer((...request) => void requests.push(request))
     const client = connect(Number(new URL(origin).port), '127.0.0.1')
     onTestFinished(() => void client.destroy())
-    client.resume().write('GET /1 HTTP/1.1\r\nhost: a\r\n\r\nGET /2 HTTP/1.1\r\nhost: a\r\n\r\n')
+    client.write('GET /1 HTTP/1.1\r\nhost: a\r\n\r\nGET /2 HTTP/1.1\r\nhost: a\r\n\r\n')
     await vi.waitUntil(() => requests.length === 2)
     const first = requests[0]?.[1]
     if (first === undefined) throw new Error('no first request')
     const { socket } = first
     const closed = once(first, 'close')
-    sendWhole(first, Buffer.from('a'), 50)
-    expect(socket?.timeout).toBe(50)
+    sendWhole(first, Buffer.alloc(32_000_000), 50_000)
+    expect(socket?.timeout).toBe(50_000)
+    client.resume()
     await closed
     expect(socket?.timeout).toBe(0)
   })

@@ -1,5 +1,7 @@
 /** The client's side of an HTTP request: whether the client is still connected, and answers in one piece. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Cancel, type Canceller } from '../../../kit/cancel.ts'
 import type { Arrival } from './context.ts'
 import type { Shutdown } from './shutdown.ts'
 
@@ -14,7 +16,7 @@ export interface HttpRequest {
   req: IncomingMessage
   res: ServerResponse
   /** See requestControl. */
-  control: AbortController
+  control: Canceller
 }
 
 /** `endpoint`: its name, for log and metrics. */
@@ -27,8 +29,8 @@ export function arrivalOf(endpoint: string, { requestId, req, res, control }: Ht
  * Aborts when work on an answer must end early. The reason is ClientGone, or the GatewayError for the client: the
  * process shuts down, or the key was revoked.
  */
-export function requestControl(res: ServerResponse, shutdown: Shutdown): AbortController {
-  const controller = new AbortController()
+export function requestControl(res: ServerResponse, shutdown: Shutdown): Canceller {
+  const controller = new Cancel()
   shutdown.add(controller)
   res.once('close', () => {
     shutdown.remove(controller)
@@ -40,8 +42,14 @@ export function requestControl(res: ServerResponse, shutdown: Shutdown): AbortCo
 /** Sends a whole answer in JSON with status 200; cuts off a client that does not read it for `stallMs`. */
 export function sendWhole(res: ServerResponse, body: Buffer, stallMs: number): void {
   res.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length })
-  onSilence(res, stallMs, () => res.destroy())
   res.end(body)
+  cutIfUnread(res, stallMs)
+}
+
+/** Cuts off the client of an answer that has ended, when it does not read the rest for `ms`. */
+export function cutIfUnread(res: ServerResponse, ms: number): void {
+  // Most answers are in the buffers of the system by now. One behind another answer has no socket yet.
+  if (res.socket === null || res.socket.writableLength > 0) onSilence(res, ms, () => res.destroy())
 }
 
 /** Calls `silent` when for `ms` nothing was sent and the client read none of the unsent bytes. */

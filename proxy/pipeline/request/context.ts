@@ -1,9 +1,11 @@
 /** The state that all stages of one request share, from its arrival to its log line. */
+
 import type { IncomingMessage } from 'node:http'
+import type { Cancellation, Canceller } from '../../../kit/cancel.ts'
+import type { Soon } from '../../../kit/soon.ts'
 import type { Tags } from '../../../store/ledger/contract.ts'
 import type { Caller } from '../../auth/authenticate.ts'
 import type { GatewayError } from '../../errors.ts'
-import type { Soon } from '../../../kit/soon.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
 import type { ProxyMetrics } from '../../telemetry/metrics.ts'
 import type { AttemptRecord, RequestLog, RequestRecord } from '../../telemetry/request-log.ts'
@@ -17,7 +19,7 @@ export interface Arrival {
   /** For a frame of a WebSocket: the request that opened the socket. */
   req: IncomingMessage
   /** Aborted when work must end early; its reason is ClientGone or the GatewayError for the client. */
-  control: AbortController
+  control: Canceller
   /** The HTTP status that was sent to the client; 0 before. */
   status(): number
   /** Log and count the request only when it fails. */
@@ -39,7 +41,7 @@ export class RequestContext {
   readonly id: string
   readonly req: IncomingMessage
   readonly record: RequestRecord
-  readonly control: AbortController
+  readonly control: Canceller
   readonly reports: AttemptReports
   /** How long the request may still wait for the store. */
   readonly time = new StoreTime()
@@ -58,7 +60,7 @@ export class RequestContext {
     this.record = newRecord(endpoint, requestId, req)
   }
 
-  get cancel(): AbortSignal {
+  get cancel(): Cancellation {
     return this.control.signal
   }
 

@@ -1,16 +1,17 @@
+import type { Canceller } from '../../../kit/cancel.ts'
 import { GatewayError } from '../../errors.ts'
 
 /** Breaks off the requests in flight when the process must end. A set, because thousands may be in flight. */
 export class Shutdown {
-  readonly #requests = new Set<AbortController>()
+  readonly #requests = new Set<Canceller>()
   #begun = false
 
-  add(request: AbortController): void {
+  add(request: Canceller): void {
     this.#requests.add(request)
     if (this.#begun) abort(request)
   }
 
-  remove(request: AbortController): void {
+  remove(request: Canceller): void {
     this.#requests.delete(request)
   }
 
@@ -20,7 +21,7 @@ export class Shutdown {
   }
 }
 
-function abort(request: AbortController): void {
+function abort(request: Canceller): void {
   request.abort(
     new GatewayError('overloaded', 'The gateway is shutting down; try again.', { retryAfterSeconds: 1 }),
   )

@@ -69,7 +69,7 @@ export const HTTP: Mutant[] = [
     'proxy/server/http-server.ts',
     SERVER,
     // Clients that do not read hold their answers forever.
-    ['onSilence(res, limits.clientStallMs, () => res.destroy())', 'undefined'],
+    ['cutIfUnread(res, limits.clientStallMs)', 'undefined'],
   ),
 
   ...faults(
