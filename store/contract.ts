@@ -7,6 +7,7 @@
 import { z } from 'zod'
 import { FAILURE_CLASSES } from '../contract/failures.ts'
 import type { AccountRecord, KeyRecord, PublishedTable, TableRecord } from '../contract/table/records.ts'
+import type { Soon } from '../kit/soon.ts'
 import type { Ledger } from './ledger/contract.ts'
 import type { KeyRing } from './sealing.ts'
 
@@ -236,7 +237,7 @@ export interface StateStore {
   /** Removes one exchange and frees its room. */
   removeExchange(owner: string, root: string, id: string): Promise<void>
   /** Appends a line to the capped log. */
-  appendLog(line: string): Promise<void>
+  appendLog(line: string): Soon<void>
   /** The newest lines, newest first, at most `count`. */
   recentLog(count: number): Promise<string[]>
 }

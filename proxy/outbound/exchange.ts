@@ -8,6 +8,7 @@ import { type Dispatcher, errors } from 'undici'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import { isSpace } from '../../kit/bytes.ts'
 import type { Cancellation } from '../../kit/cancel.ts'
+import type { Soon } from '../../kit/soon.ts'
 import type { UpstreamFailure } from '../errors.ts'
 import { Clock } from './clock.ts'
 import { decoderFor } from './decode.ts'
@@ -59,8 +60,8 @@ export interface UpstreamResponse {
   resume(): void
   /** Drops the answer and its connection; the sink gets `fail` with `aborted` unless it has got its end. */
   abort(): void
-  /** The whole body. Rejects with AttemptFailed; beyond `maxBytes` (after decoding) with `answer_too_large`. */
-  readAll(maxBytes: number): Promise<Buffer>
+  /** The whole body, at once if it has arrived. Rejects with AttemptFailed; beyond `maxBytes` (after decoding) with `answer_too_large`. */
+  readAll(maxBytes: number): Soon<Buffer>
 }
 
 /**
@@ -238,24 +239,20 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     this.#stop('aborted')
   }
 
-  readAll(maxBytes: number): Promise<Buffer> {
+  readAll(maxBytes: number): Soon<Buffer> {
     const tooLarge = () => this.#stop('answer_too_large')
     if (this.#decoder === undefined && Number(this.headers['content-length']) > maxBytes) tooLarge()
-    return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = []
-      let size = 0
-      this.attach({
-        data: (chunk) => {
-          // White space around JSON is not content.
-          if (firstByte(chunk) >= 0) this.noteContent()
-          size += chunk.length
-          if (size > maxBytes) tooLarge()
-          else chunks.push(chunk)
-        },
-        end: () => resolve(Buffer.concat(chunks, size)),
-        fail: (failure) => reject(new AttemptFailed(failure, true)),
-      })
+    const whole = new Whole()
+    this.attach({
+      data: (chunk) => {
+        // White space around JSON is not content.
+        if (firstByte(chunk) >= 0) this.noteContent()
+        if (whole.add(chunk) > maxBytes) tooLarge()
+      },
+      end: () => whole.end(),
+      fail: (failure) => whole.fail(new AttemptFailed(failure, true)),
     })
+    return whole.bytes()
   }
 
   #decodeWith(decoder: Transform): void {
@@ -341,6 +338,43 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     if (this.#hasContent && this.#held) this.#clock.silence(this.#idleMs)
     this.#held = false
     this.#controller?.resume()
+  }
+}
+
+/** Collects an answer. A short one has often arrived before anyone waits for it. */
+class Whole {
+  #chunks: Buffer[] = []
+  #size = 0
+  #ended: Soon<Buffer> | undefined
+  #waiting: { resolve(bytes: Buffer): void; reject(error: Error): void } | undefined
+
+  /** Bytes so far. */
+  add(chunk: Buffer): number {
+    this.#size += chunk.length
+    this.#chunks.push(chunk)
+    return this.#size
+  }
+
+  end(): void {
+    const [only, second] = this.#chunks
+    const bytes = only !== undefined && second === undefined ? only : Buffer.concat(this.#chunks, this.#size)
+    if (this.#waiting === undefined) this.#ended = bytes
+    else this.#waiting.resolve(bytes)
+  }
+
+  fail(error: Error): void {
+    this.#chunks = []
+    if (this.#waiting === undefined) this.#ended = Promise.reject(error)
+    else this.#waiting.reject(error)
+  }
+
+  bytes(): Soon<Buffer> {
+    return (
+      this.#ended ??
+      new Promise((resolve, reject) => {
+        this.#waiting = { resolve, reject }
+      })
+    )
   }
 }
 

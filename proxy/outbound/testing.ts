@@ -5,6 +5,7 @@ import { Pool } from 'undici'
 import { expect, onTestFinished, vi } from 'vitest'
 import { featuresOf } from '../../contract/profiles.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
+import type { Soon } from '../../kit/soon.ts'
 import type { UpstreamFailure } from '../errors.ts'
 import {
   type AnswerSink,
@@ -139,11 +140,13 @@ export function call(
 }
 
 /** The detail of the failure that a promise is rejected with. */
-export async function faultIn(promise: Promise<unknown>): Promise<string> {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  )
+export async function faultIn(answer: Soon<unknown>): Promise<string> {
+  let error: unknown
+  try {
+    await answer
+  } catch (reason) {
+    error = reason
+  }
   if (!(error instanceof AttemptFailed)) throw new Error('expected AttemptFailed', { cause: error })
   expect(error.failure.class).toBe('transient')
   expect(error.message).toBe(error.failure.detail)

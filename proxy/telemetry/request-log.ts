@@ -6,6 +6,7 @@
 import type { ApiName } from '../../contract/endpoints.ts'
 import { formatDollars, type Nanos } from '../../contract/money.ts'
 import type { Usage } from '../../contract/usage.ts'
+import { rescued } from '../../kit/soon.ts'
 import type { StateStore } from '../../store/contract.ts'
 
 const MAX_BODY_BYTES = 65_536
@@ -140,7 +141,7 @@ export class RequestLog {
     this.#write(line)
     // The capped log is a convenience: a request never fails or waits for it.
     if (record.key === undefined && !this.#hasRoomForStranger()) this.#dropped()
-    else this.#state.appendLog(line).catch(this.#dropped)
+    else void rescued(() => this.#state.appendLog(line), this.#dropped)
   }
 
   #hasRoomForStranger(): boolean {

@@ -25,7 +25,7 @@ export function createStateStore(now: () => number, logCapacity: number): StateS
       responses.delete(responseKey(owner, id))
     },
     ...createConversations(now),
-    async appendLog(line) {
+    appendLog(line) {
       log.push(line)
     },
     async recentLog(count) {

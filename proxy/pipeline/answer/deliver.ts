@@ -1,6 +1,7 @@
 /** From a planned route to an answer at the client: attempts until one commits, then its answer or its stream. */
 import { formatDollars } from '../../../contract/money.ts'
 import type { Delivered } from '../../../contract/sizes.ts'
+import { after, isLater, type Soon } from '../../../kit/soon.ts'
 import type { ClientApi } from '../../dialects/core/dialect.ts'
 import { GatewayError } from '../../errors.ts'
 import { detailOf } from '../../telemetry/request-log.ts'
@@ -61,10 +62,11 @@ export async function deliver(
     const names = losses.header()
     if (names !== undefined) to.setHeader('x-sluice-dropped', names)
     job.watch.answeredBy({ channel: committed.target.key, native: kind === 'byte' })
-    const charged =
+    const answered =
       committed.kind === 'answer'
-        ? await whole(ctx, job, committed, { to, client })
-        : await streamed(upstreams, ctx, job, { committed, client })
+        ? whole(ctx, job, committed, { to, client })
+        : streamed(upstreams, ctx, job, { committed, client })
+    const charged = isLater(answered) ? await answered : answered
     // Names are cut to the length that the header allows: they are the client's text, and may be many.
     ctx.record.dropped = losses.header()?.split(', ')
     return charged
@@ -73,25 +75,26 @@ export async function deliver(
   }
 }
 
-async function whole(
+function whole(
   { record, cancel, req }: RequestContext,
   job: DeliverJob,
   { target, lane, answer }: Answered,
   { to, client }: { to: ClientSide; client: ClientStream | undefined },
-): Promise<Charged> {
+): Soon<Charged> {
   const { body, usage, tier, delivered } = answer
   if (client === undefined) job.watch.whole(body)
   else job.watch.push(body)
-  if (job.watch.due) await job.watch.keep(answer.usage)
-  const charged = { target, usage, tier, delivered, ended: true, outputLimit: lane.outputLimit }
-  const cost = job.bill?.quote(charged)
-  if (client !== undefined) client.end(withCost(body, wantsCost(req) ? cost : undefined))
-  else {
-    if (cost !== undefined) to.setHeader(COST_HEADER, formatDollars(cost))
-    to.whole(body)
-  }
-  record.outcome = cancel.aborted ? 'client_gone' : 'finished'
-  return charged
+  return after(job.watch.due ? job.watch.keep(usage) : undefined, () => {
+    const charged = { target, usage, tier, delivered, ended: true, outputLimit: lane.outputLimit }
+    const cost = job.bill?.quote(charged)
+    if (client !== undefined) client.end(withCost(body, wantsCost(req) ? cost : undefined))
+    else {
+      if (cost !== undefined) to.setHeader(COST_HEADER, formatDollars(cost))
+      to.whole(body)
+    }
+    record.outcome = cancel.aborted ? 'client_gone' : 'finished'
+    return charged
+  })
 }
 
 async function streamed(

@@ -1,5 +1,6 @@
 /** One attempt on one channel: the call, and the verdict on its answer. */
 import type { Answer } from '../../dialects/core/byte-lane.ts'
+import { after, isLater, rescued, type Soon } from '../../../kit/soon.ts'
 import { readError } from '../../dialects/core/errors/read.ts'
 import type { Lane } from '../../dialects/core/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../../errors.ts'
@@ -82,10 +83,11 @@ export async function tryOnce(
   try {
     const response = await dispatch(upstreams, job, calling)
     status = response.status
-    const result =
+    const read =
       response.status === 200
-        ? await readSuccess(upstreams, job, attempt, response)
-        : await readRefusal(ctx, job, target, response)
+        ? readSuccess(upstreams, job, attempt, response)
+        : readRefusal(ctx, job, target, response)
+    const result = isLater(read) ? await read : read
     if ('kind' in result) {
       // A stream has succeeded only when it is over: many break after a good beginning.
       if ('answer' in result) health.succeeded(place)
@@ -156,24 +158,26 @@ function dispatch(
 
 type Read = Success | { failure: UpstreamFailure; quote?: Partial<AttemptRecord> }
 
-async function readSuccess(
+function readSuccess(
   { limits: { maxAnswerBytes, maxEventBytes } }: Upstreams,
   { request }: AttemptJob,
   { target: { channel }, lane }: Attempt,
   response: UpstreamResponse,
-): Promise<Read> {
+): Soon<Read> {
   const mask = maskOf(channel)
-  if (!request.head.stream) return answerOf(lane, await response.readAll(maxAnswerBytes), false, mask)
+  if (!request.head.stream)
+    return after(response.readAll(maxAnswerBytes), (body) => answerOf(lane, body, false, mask))
   const stream = new UpstreamStream(response, lane.observe(maxEventBytes), maxAnswerBytes, mask)
-  const opening = await stream.opening()
-  switch (opening.kind) {
-    case 'stream':
-      return { kind: 'stream', stream }
-    case 'whole':
-      return answerOf(lane, opening.body, true, mask)
-    case 'failed':
-      return { failure: opening.failure }
-  }
+  return stream.opening().then((opening): Read => {
+    switch (opening.kind) {
+      case 'stream':
+        return { kind: 'stream', stream }
+      case 'whole':
+        return answerOf(lane, opening.body, true, mask)
+      case 'failed':
+        return { failure: opening.failure }
+    }
+  })
 }
 
 function answerOf(lane: Lane, body: Buffer, asStream: boolean, mask: Mask): Read {
@@ -190,7 +194,10 @@ async function readRefusal(
 ): Promise<Read> {
   // The status is enough to act on: the client must not wait long for the rest.
   const slow = setTimeout(() => response.abort(), ERROR_BODY_MS)
-  const body = await response.readAll(MAX_ERROR_BYTES).catch(() => Buffer.alloc(0))
+  const body = await rescued(
+    () => response.readAll(MAX_ERROR_BYTES),
+    () => Buffer.alloc(0),
+  )
   clearTimeout(slow)
   const failure = readError(response.status, response.headers, body, request)
   return { failure, quote: log.errorAnswer(response.headers, body, secretsOf(channel)) }

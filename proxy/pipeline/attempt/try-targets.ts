@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { FailureClass } from '../../../contract/failures.ts'
+import { after, isLater, rescued, type Soon } from '../../../kit/soon.ts'
 import { pause } from '../../../kit/time.ts'
 import type { Lane } from '../../dialects/core/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../../errors.ts'
@@ -66,7 +67,8 @@ export async function tryTargets(
   retryBudget.countRequest()
 
   for (let count = 0; count < route.retry.attempts; ) {
-    const next = await nextChoice(upstreams, job, progress)
+    const chosen = nextChoice(upstreams, job, progress)
+    const next = isLater(chosen) ? await chosen : chosen
     if (next === undefined) break
     const { target } = next
     const before = tried.get(target) ?? 0
@@ -124,27 +126,23 @@ function exclude(
 }
 
 /** The next target whose dialect can express the request, and the lane there. */
-async function nextChoice(
-  upstreams: Upstreams,
-  job: AttemptJob,
-  progress: Progress,
-): Promise<Choice | undefined> {
-  for (;;) {
-    const target = nextTarget(upstreams, job, progress)
-    if (target === undefined) return undefined
-    const { key: channel, lane, api, model, features } = target
-    try {
-      const { withoutLimit, ...changes } = progress.changes
-      const outputLimit = withoutLimit === true ? undefined : job.bill?.outputLimit
-      const how = { channel, lane, model, features, outputLimit, ...(api && { api }), ...changes }
-      return { target, lane: await job.lanes.open(how) }
-    } catch (error) {
+function nextChoice(upstreams: Upstreams, job: AttemptJob, progress: Progress): Soon<Choice | undefined> {
+  const target = nextTarget(upstreams, job, progress)
+  if (target === undefined) return undefined
+  const { key: channel, lane, api, model, features } = target
+  const { withoutLimit, ...changes } = progress.changes
+  const outputLimit = withoutLimit === true ? undefined : job.bill?.outputLimit
+  const how = { channel, lane, model, features, outputLimit, ...(api && { api }), ...changes }
+  return rescued<Choice | undefined>(
+    () => after(job.lanes.open(how), (lane) => ({ target, lane })),
+    (error) => {
       // If the store is down no channel can be tried, so this error takes precedence over any upstream's.
       if (!(error instanceof GatewayError) || error.code === 'store_unavailable') throw error
       progress.refusal ??= error
       progress.excluded.add(target)
-    }
-  }
+      return nextChoice(upstreams, job, progress)
+    },
+  )
 }
 
 function nextTarget(

@@ -28,7 +28,7 @@ export function budgetCases(current: Current): void {
     most,
     periods: [now, now + DAY, now + 2 * DAY],
   })
-  const reserve = (id: string, amount: number, budgets: Budget[], rest: Partial<Reserve> = {}) =>
+  const reserve = async (id: string, amount: number, budgets: Budget[], rest: Partial<Reserve> = {}) =>
     ledger().reserve(reservation(id, amount, { budgets, ...rest }))
   const sums = async (id = 'k/day') => (await ledger().balance(ACCOUNT, { budgets: [id] }))?.budgets[id]
   const short = (reason: string, index = 0) => ({ reply: 'NOFUNDS', of: 'budget', budget: index, reason })
@@ -184,7 +184,7 @@ export function budgetCases(current: Current): void {
   test('no command names a budget twice', async () => {
     await expect(reserve('r1', 1, [budget(1), budget(2)])).rejects.toThrow(RangeError)
     const twice = settlement('r1', 1, now, { budgets: [budget(1), budget(2)] })
-    await expect(ledger().settle(twice)).rejects.toThrow(RangeError)
+    await expect(async () => ledger().settle(twice)).rejects.toThrow(RangeError)
     expect(await sumsOf(ledger())).toEqual([1_000, 0])
   })
 

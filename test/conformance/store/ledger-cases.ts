@@ -542,16 +542,16 @@ export function ledgerCases(current: Current): void {
     const before = await ledger().balance(ACCOUNT)
     const wrong = { account: ACCOUNT, epoch: EPOCH, id: 'a', reason: 'operator' as const }
     const calls = [
-      topup(ledger(), 'default/c9', amount),
-      ledger().adjust({ ...wrong, changes: [{ credited: amount, spent: 0 }] }),
-      ledger().adjust({ ...wrong, changes: [{ credited: 0, spent: amount }] }),
-      ledger().reserve(reservation('r2', amount)),
-      ledger().reserve(reservation('r2', 1, { seen: amount })),
-      ledger().renew(ACCOUNT, [renewal('r1', { seen: 5 }), renewal('r1', { seen: amount })]),
-      ledger().renew(ACCOUNT, [renewal('r1', { amount: 20 }), renewal('r1', { amount })]),
-      ledger().settle(settlement('r1', amount, at)),
+      async () => topup(ledger(), 'default/c9', amount),
+      async () => ledger().adjust({ ...wrong, changes: [{ credited: amount, spent: 0 }] }),
+      async () => ledger().adjust({ ...wrong, changes: [{ credited: 0, spent: amount }] }),
+      async () => ledger().reserve(reservation('r2', amount)),
+      async () => ledger().reserve(reservation('r2', 1, { seen: amount })),
+      async () => ledger().renew(ACCOUNT, [renewal('r1', { seen: 5 }), renewal('r1', { seen: amount })]),
+      async () => ledger().renew(ACCOUNT, [renewal('r1', { amount: 20 }), renewal('r1', { amount })]),
+      async () => ledger().settle(settlement('r1', amount, at)),
     ]
-    for (const result of await Promise.allSettled(calls))
+    for (const result of await Promise.allSettled(calls.map((call) => call())))
       expect(result).toMatchObject({ status: 'rejected', reason: expect.any(RangeError) })
     expect(await ledger().balance(ACCOUNT)).toEqual(before)
   })

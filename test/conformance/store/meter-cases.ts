@@ -23,7 +23,7 @@ const live = (most: number): Meter => ({ id: 'k/c', most, windowMs: 0, takes: 1 
 
 export function meterCases(current: Current): void {
   const ledger = () => current().store.ledger
-  const reserve = (id: string, meters: Meter[], rest: Partial<Reserve> = {}) =>
+  const reserve = async (id: string, meters: Meter[], rest: Partial<Reserve> = {}) =>
     ledger().reserve(reservation(id, 1, { meters, ...rest }))
   const room = (...left: number[]) => expect.objectContaining({ reply: 'OK', room: left })
 

@@ -72,7 +72,7 @@ const COMMANDS: Record<string, (store: Store) => Promise<unknown>> = {
   exchanges: ({ state }) => state.exchanges('o', { root: 'r', id: 'r' }, 1_000, 10),
   exchange: ({ state }) => state.exchange('o', 'r', 'r', 1_000),
   removeExchange: ({ state }) => state.removeExchange('o', 'r', 'r'),
-  appendLog: ({ state }) => state.appendLog('line'),
+  appendLog: async ({ state }) => state.appendLog('line'),
 }
 
 /** Resolves when the store refuses; fails if it answers otherwise. */
