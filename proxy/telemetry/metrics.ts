@@ -2,10 +2,11 @@
  * Metrics of a proxy. Names follow OpenTelemetry's GenAI conventions in Prometheus form, beside `sluice_*`. Labels
  * are configured names and closed sets only: text from clients never becomes a series.
  */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
 import { addProcessMetrics } from '../../admin/process-metrics.ts'
 import { totalInput, type Usage } from '../../contract/usage.ts'
 import type { ErrorCode, FaultDomain } from '../errors.ts'
+import { CountedSeries, ObservedSeries } from './series.ts'
 
 const NANOS_PER_DOLLAR = 1_000_000_000
 
@@ -75,7 +76,7 @@ export class ProxyMetrics {
     OVERHEAD_SECONDS,
     ['endpoint'],
   )
-  readonly #requests = this.#counter(
+  readonly #requests = this.#counted(
     'sluice_requests_total',
     'Requests by outcome. domain is the side at fault: caller, policy, upstream or gateway.',
     'endpoint',
@@ -83,7 +84,7 @@ export class ProxyMetrics {
     'code',
     'domain',
   )
-  readonly #attempts = this.#counter(
+  readonly #attempts = this.#counted(
     'sluice_upstream_attempts_total',
     'Attempts on a channel; class is `ok` or the class of the failure.',
     'channel',
@@ -108,13 +109,13 @@ export class ProxyMetrics {
     'Stored tables and records that did not open or parse, or were too old; the last good ones stay in force.',
     'kind',
   )
-  readonly #cost = this.#counter(
+  readonly #cost = this.#counted(
     'sluice_cost_dollars_total',
     'Costs of answers in dollars, by ModelRoute and channel.',
     'model',
     'channel',
   )
-  readonly #tokensByKind = this.#counter(
+  readonly #tokensByKind = this.#counted(
     'sluice_tokens_total',
     'Tokens, images and calls of hosted tools, by kind; reasoning is a part of output.',
     'kind',
@@ -214,26 +215,20 @@ export class ProxyMetrics {
     })
   }
 
-  finished(facts: RequestFacts): void {
-    const labels = { gen_ai_operation_name: facts.endpoint, gen_ai_request_model: facts.model }
-    this.#duration.observe({ ...labels, error_type: facts.error?.code ?? '' }, facts.durationSeconds)
-    this.#requests.inc({
-      endpoint: facts.endpoint,
-      status: facts.status,
-      code: facts.error?.code ?? 'ok',
-      domain: facts.error?.domain ?? 'none',
-    })
-    if (facts.overheadSeconds !== undefined)
-      this.#overhead.observe({ endpoint: facts.endpoint }, facts.overheadSeconds)
-    if (facts.firstTokenSeconds !== undefined) this.#firstToken.observe(labels, facts.firstTokenSeconds)
-    if (facts.usage !== undefined) {
-      this.#tokens.observe({ ...labels, gen_ai_token_type: 'input' }, totalInput(facts.usage))
-      this.#tokens.observe({ ...labels, gen_ai_token_type: 'output' }, facts.usage.output)
+  finished({ endpoint, model, status, error, usage, ...seconds }: RequestFacts): void {
+    this.#duration.observe(seconds.durationSeconds, endpoint, model, error?.code ?? '')
+    this.#requests.add(1, endpoint, status, error?.code ?? 'ok', error?.domain ?? 'none')
+    if (seconds.overheadSeconds !== undefined) this.#overhead.observe(seconds.overheadSeconds, endpoint)
+    if (seconds.firstTokenSeconds !== undefined)
+      this.#firstToken.observe(seconds.firstTokenSeconds, endpoint, model)
+    if (usage !== undefined) {
+      this.#tokens.observe(totalInput(usage), endpoint, model, 'input')
+      this.#tokens.observe(usage.output, endpoint, model, 'output')
     }
   }
 
   attempt(channel: string, outcome: string): void {
-    this.#attempts.inc({ channel, class: outcome })
+    this.#attempts.add(1, channel, outcome)
   }
 
   unpaid(channel: string): void {
@@ -242,8 +237,8 @@ export class ProxyMetrics {
 
   /** `model`: the name of the ModelRoute. Cost in nano-dollars. */
   charged(model: string, channel: string, { cost, usage }: { cost: number; usage: Usage }): void {
-    if (cost > 0) this.#cost.inc({ model, channel }, cost / NANOS_PER_DOLLAR)
-    for (const [kind, count] of Object.entries(usage)) if (count > 0) this.#tokensByKind.inc({ kind }, count)
+    if (cost > 0) this.#cost.add(cost / NANOS_PER_DOLLAR, model, channel)
+    for (const [kind, count] of Object.entries(usage)) if (count > 0) this.#tokensByKind.add(count, kind)
   }
 
   usageLost(requests: number): void {
@@ -258,8 +253,12 @@ export class ProxyMetrics {
     this.#usageClamped.inc({ model, channel })
   }
 
-  #histogram<L extends string>(name: string, help: string, buckets: number[], labelNames: L[]): Histogram<L> {
-    return new Histogram({ name, help, buckets, labelNames, registers: [this.registry] })
+  #histogram<L extends string>(name: string, help: string, buckets: number[], labelNames: L[]) {
+    return new ObservedSeries<L>({ name, help, buckets, labelNames, registers: [this.registry] })
+  }
+
+  #counted<L extends string>(name: string, help: string, ...labelNames: L[]) {
+    return new CountedSeries<L>({ name, help, labelNames, registers: [this.registry] })
   }
 
   #counter<L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> {
