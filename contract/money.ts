@@ -69,66 +69,49 @@ export function formatDollars(nanos: Nanos): string {
 
 /** The cost of one request with this usage, rounded up once. `tier` picks a multiplier; default 1. */
 export function cost(price: Price, usage: Usage, tier?: string): Nanos {
-  const perMillion = tokenCharges(price, usage)
-  const flat = flatCharges(price, usage)
   const multiplier = multiplierOf(price, tier)
   if (multiplier === undefined) {
     // Exact without BigInt, which costs 30 times as much: no term is negative, so a safe sum has no unsafe term.
-    const total = sumOf(perMillion) + sumOf(flat) * TOKENS_PER_PRICE
+    let total = 0
+    eachCharge(price, usage, (amount, times, per) => {
+      total += amount * times * per
+    })
     if (Number.isSafeInteger(total)) {
       const rest = total % TOKENS_PER_PRICE
       return (total - rest) / TOKENS_PER_PRICE + (rest > 0 ? 1 : 0)
     }
   }
-  const factor = BigInt(multiplier ?? MULTIPLIER_UNIT)
-  const total = (bigSumOf(perMillion) + bigSumOf(flat) * BigInt(TOKENS_PER_PRICE)) * factor
+  let total = 0n
+  eachCharge(price, usage, (amount, times, per) => {
+    total += BigInt(amount) * BigInt(times) * BigInt(per)
+  })
   const unit = BigInt(TOKENS_PER_PRICE) * BigInt(MULTIPLIER_UNIT)
-  const nanos = (total + unit - 1n) / unit
+  const nanos = (total * BigInt(multiplier ?? MULTIPLIER_UNIT) + unit - 1n) / unit
   return nanos > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(nanos)
 }
 
-/** A price and the number of times that it is charged. */
-type Charge = readonly [price: number, times: number]
+/** `amount` is charged `times` times, for a million (`per` is 1), or for one. */
+type EachCharge = (amount: Nanos, times: number, per: number) => void
 
-/** Of tokens, at prices per million. */
-function tokenCharges(price: Price, usage: Usage): Charge[] {
+function eachCharge(price: Price, usage: Usage, charge: EachCharge): void {
   const rates = ratesFor(price, totalInput(usage))
   const parts = partsOf(usage)
-  const charges: Charge[] = [
-    [rates.input, usage.input - parts.imageInput - parts.audioInput],
-    [rates.cachedInput, usage.cachedInput],
-    [rates.cacheWrite, usage.cacheWrite],
-    [rates.cacheWriteLong, usage.cacheWriteLong],
-    [rates.output, usage.output - parts.audioOutput - parts.reasoning],
-    [rates.reasoning ?? rates.output, parts.reasoning],
-  ]
+  charge(rates.input, usage.input - parts.imageInput - parts.audioInput, 1)
+  charge(rates.cachedInput, usage.cachedInput, 1)
+  charge(rates.cacheWrite, usage.cacheWrite, 1)
+  charge(rates.cacheWriteLong, usage.cacheWriteLong, 1)
+  charge(rates.output, usage.output - parts.audioOutput - parts.reasoning, 1)
+  charge(rates.reasoning ?? rates.output, parts.reasoning, 1)
   if (parts.imageInput + parts.audioInput + parts.audioOutput > 0) {
     const { imageInput, audioInput, audioOutput } = ratesOfParts(rates)
-    charges.push([imageInput, parts.imageInput], [audioInput, parts.audioInput])
-    charges.push([audioOutput, parts.audioOutput])
+    charge(imageInput, parts.imageInput, 1)
+    charge(audioInput, parts.audioInput, 1)
+    charge(audioOutput, parts.audioOutput, 1)
   }
-  return charges
-}
-
-/** Of the request, of images and of calls. */
-function flatCharges({ perRequest, perImage, perCall }: Price, usage: Usage): Charge[] {
-  const charges: Charge[] = [
-    [perRequest, 1],
-    [perImage, usage.images],
-  ]
-  if (perCall !== undefined)
-    for (const tool of HOSTED_TOOLS) charges.push([perCall[tool] ?? 0, usage[tool] ?? 0])
-  return charges
-}
-
-function sumOf(charges: readonly Charge[]): number {
-  let sum = 0
-  for (const [price, times] of charges) sum += price * times
-  return sum
-}
-
-function bigSumOf(charges: readonly Charge[]): bigint {
-  return charges.reduce((sum, [price, times]) => sum + BigInt(price) * BigInt(times), 0n)
+  charge(price.perRequest, 1, TOKENS_PER_PRICE)
+  charge(price.perImage, usage.images, TOKENS_PER_PRICE)
+  if (price.perCall === undefined) return
+  for (const tool of HOSTED_TOOLS) charge(price.perCall[tool] ?? 0, usage[tool] ?? 0, TOKENS_PER_PRICE)
 }
 
 /**

@@ -36,7 +36,9 @@ export function zeroUsage(): Usage {
 
 /** The kinds that were used, for logs and entries. */
 export function withoutZeros(usage: Usage): Record<string, number> {
-  return Object.fromEntries(Object.entries(usage).filter(([, count]) => count !== 0))
+  const used: Record<string, number> = {}
+  for (const [kind, count] of Object.entries(usage)) if (count !== 0) used[kind] = count
+  return used
 }
 
 /** Prompt tokens of every kind. */

@@ -33,13 +33,14 @@ function allBudgets(
   applies: (record: BudgetRecord) => boolean,
   nowMs: number,
 ): AppliedBudget[] {
+  if (account === undefined) return []
+  const { id, budgets, parent } = account
+  if (!key.budgets?.length && !budgets?.length && !parent?.budgets?.length) return []
   const of = (whose: AppliedBudget['whose'], owner: string, records: readonly BudgetRecord[] = []) =>
     records.filter(applies).map((record) => {
       const counters = countersOf(whose === 'key' ? 'key' : 'account', owner)
       return { whose, record, budget: budgetAt(counters, record, nowMs) }
     })
-  if (account === undefined) return []
-  const { id, budgets, parent } = account
   return [
     ...of('key', key.id, key.budgets),
     ...of('account', id, budgets),

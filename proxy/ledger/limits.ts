@@ -48,13 +48,14 @@ function allLimits(
   applies: (record: LimitRecord) => boolean,
   tokens: number,
 ): Limit[] {
+  const { id, limits, parent } = account
+  if (!key.limits?.length && !limits?.length && !parent?.limits?.length) return []
   const of = (whose: Limit['whose'], owner: string, records: readonly LimitRecord[] = []) =>
     records.filter(applies).map(({ id, kind, most, windowMs, model, queue }): Limit => {
       const takes = kind === 'tokens' ? tokens : 1
       const meter = { id: `${countersOf(whose, owner)}/${id}`, most, windowMs, takes }
       return { whose, kind, model, queue, meter }
     })
-  const { id, limits, parent } = account
   return [
     ...of('key', key.id, key.limits),
     ...of('account', id, limits),

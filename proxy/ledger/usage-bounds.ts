@@ -1,6 +1,5 @@
 /** Bounds on what an upstream claims to have used: a wrong number must not empty an account. */
 import { HOSTED_TOOLS, type Usage } from '../../contract/usage.ts'
-import { present } from '../../kit/present.ts'
 
 /** For a route that names no context window; larger than any of today. */
 export const MAX_CONTEXT_TOKENS = 2_000_000
@@ -11,7 +10,7 @@ const LEAST_LIMIT = 16
 
 /** Calls of one hosted tool in an answer. */
 const MOST_CALLS = 1_000
-const calls = (count: number | undefined) => (count === undefined ? undefined : Math.min(count, MOST_CALLS))
+const BOUNDED = ['input', 'cachedInput', 'cacheWrite', 'cacheWriteLong', 'output', ...HOSTED_TOOLS] as const
 
 export interface UsageBounds {
   /** The context window of the route. */
@@ -40,12 +39,10 @@ export function boundUsage(
     cacheWriteLong: take(usage.cacheWriteLong),
     output,
     reasoning: Math.min(usage.reasoning, output),
-    ...present({
-      webSearch: calls(usage.webSearch),
-      fileSearch: calls(usage.fileSearch),
-      codeInterpreter: calls(usage.codeInterpreter),
-    }),
   }
-  const kinds = ['input', 'cachedInput', 'cacheWrite', 'cacheWriteLong', 'output', ...HOSTED_TOOLS] as const
-  return { usage: bounded, clamped: kinds.some((kind) => (bounded[kind] ?? 0) < (usage[kind] ?? 0)) }
+  for (const tool of HOSTED_TOOLS) {
+    const calls = usage[tool]
+    if (calls !== undefined) bounded[tool] = Math.min(calls, MOST_CALLS)
+  }
+  return { usage: bounded, clamped: BOUNDED.some((kind) => (bounded[kind] ?? 0) < (usage[kind] ?? 0)) }
 }

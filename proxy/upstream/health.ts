@@ -22,6 +22,8 @@ const MAX_RETRY_AFTER_MS = 60_000
 /** Pairs of channel and model to remember. Without a bound, clients of a wildcard route could invent models without end. */
 const MAX_PAIRS = 10_000
 
+const NO_PROBES: ReadonlyMap<Ejection, number> = new Map()
+
 interface Channel {
   inFlight: number
   ejection: Ejection
@@ -65,12 +67,14 @@ export class ChannelHealth {
     if (this.isFull(channel, max)) return undefined
     const entry = this.#entry(channel)
     entry.inFlight++
-    const probes = new Map<Ejection, number>()
-    for (const ejection of [entry.ejection, this.#pairs.get(pairOf(channel, model))]) {
+    let probes: Map<Ejection, number> | undefined
+    for (const ejection of [entry.ejection, this.#pairAt(channel, model)]) {
       const probe = ejection?.use(this.#now())
-      if (ejection !== undefined && probe !== undefined) probes.set(ejection, probe)
+      if (ejection === undefined || probe === undefined) continue
+      probes ??= new Map()
+      probes.set(ejection, probe)
     }
-    return { channel, model, probes }
+    return { channel, model, probes: probes ?? NO_PROBES }
   }
 
   /** A probe without a result passes to the next request. */
@@ -87,14 +91,14 @@ export class ChannelHealth {
   /** When the ejection of this channel, or of this model on it, ends; 0 when it may be used. */
   ejectedUntil(channel: string, model: string): number {
     const now = this.#now()
-    const pair = this.#pairs.get(pairOf(channel, model))?.ejectedUntil(now) ?? 0
+    const pair = this.#pairAt(channel, model)?.ejectedUntil(now) ?? 0
     const entry = this.#channels.get(channel)
     return entry === undefined ? pair : Math.max(pair, ejectionEnd(entry, now))
   }
 
   succeeded({ channel, model }: Place): void {
     this.#channels.get(channel)?.ejection.succeeded()
-    this.#pairs.delete(pairOf(channel, model))
+    if (this.#pairs.size > 0) this.#pairs.delete(pairOf(channel, model))
   }
 
   /** Not to be called for attempts that the gateway itself gave up. */
@@ -151,6 +155,11 @@ export class ChannelHealth {
     }
     this.#channels.set(channel, entry)
     return entry
+  }
+
+  /** Undefined as long as the model has not failed. */
+  #pairAt(channel: string, model: string): Ejection | undefined {
+    return this.#pairs.size === 0 ? undefined : this.#pairs.get(pairOf(channel, model))
   }
 
   #pair(channel: string, model: string): Ejection {

@@ -123,7 +123,7 @@ export function checkBudgets(budgets: readonly Budget[] = []): readonly Budget[]
 }
 
 export function checkPeriods(budgets: readonly Periods[] = []): readonly Periods[] {
-  if (new Set(budgets.map(({ id }) => id)).size < budgets.length)
+  if (budgets.length > 1 && new Set(budgets.map(({ id }) => id)).size < budgets.length)
     throw new RangeError('a command names a budget twice')
   for (const { periods } of budgets) for (const begin of periods) natural('periods', begin)
   return budgets

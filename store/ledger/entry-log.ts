@@ -1,12 +1,12 @@
 /** The entries of one account, with ids like those of a Redis stream. */
 import type { LedgerEntry } from './contract.ts'
 
-const ENTRY_ID = /^(\d+)-(\d+)$/
+const ENTRY_ID = /^\d+-\d+$/
 
 function partsOf(id: string): [ms: number, n: number] {
-  const [, ms, n] = ENTRY_ID.exec(id) ?? []
-  if (ms === undefined || n === undefined) throw new RangeError('an entry id is "<ms>-<number>"')
-  return [Number(ms), Number(n)]
+  if (!ENTRY_ID.test(id)) throw new RangeError('an entry id is "<ms>-<number>"')
+  const dash = id.indexOf('-')
+  return [Number(id.slice(0, dash)), Number(id.slice(dash + 1))]
 }
 
 /** Negative if the entry `a` is older than `b`. Throws RangeError for other texts. */
@@ -24,6 +24,9 @@ export function timeOf(id: string): number {
 export class EntryLog {
   #entries: LedgerEntry[] = []
   #last: string | undefined
+  /** The parts of the last id. */
+  #ms = -1
+  #n = 0
 
   /** The id of the newest entry ever appended. */
   get last(): string | undefined {
@@ -32,8 +35,11 @@ export class EntryLog {
 
   /** Ids rise even if the clock is set back. */
   append(entry: Omit<LedgerEntry, 'id'>, nowMs: number): string {
-    const [ms, n] = this.#last === undefined ? [nowMs - 1, 0] : partsOf(this.#last)
-    const id = nowMs > ms ? `${nowMs}-0` : `${ms}-${n + 1}`
+    if (this.#last === undefined || nowMs > this.#ms) {
+      this.#ms = nowMs
+      this.#n = 0
+    } else this.#n++
+    const id = `${this.#ms}-${this.#n}`
     this.#entries.push(Object.freeze({ ...entry, id }))
     this.#last = id
     return id

@@ -49,10 +49,11 @@ export function freeFunds(
     const { posted, held } = state.fundsOf(of)
     return posted - held + allowed
   }
-  const funds = leftIn(state, budgets, nowMs).map((budget) => budget.free)
-  if (enforced) funds.push(free(undefined, overdraft))
-  if (enforced && sub !== undefined) funds.push(free(sub, subOverdraft))
-  return Math.max(Math.min(...funds, Number.MAX_SAFE_INTEGER), -Number.MAX_SAFE_INTEGER)
+  let least = Number.MAX_SAFE_INTEGER
+  if (enforced) least = Math.min(least, free(undefined, overdraft))
+  if (enforced && sub !== undefined) least = Math.min(least, free(sub, subOverdraft))
+  for (const budget of leftIn(state, budgets, nowMs)) least = Math.min(least, budget.free)
+  return Math.max(least, -Number.MAX_SAFE_INTEGER)
 }
 
 /** Throws RangeError for overdrafts that are no safe integers of 0 or more. */

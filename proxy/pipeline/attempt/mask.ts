@@ -9,7 +9,18 @@ const MASK = Buffer.from('***')
 export type Mask = (bytes: Buffer) => Buffer
 
 /** Masks the credential in whole answers, and in whole events of a stream. */
-export function maskOf({ auth: { secret = '' } }: Pick<ChannelRecord, 'auth'>): Mask {
+export function maskOf({ auth }: Pick<ChannelRecord, 'auth'>): Mask {
+  const known = masks.get(auth)
+  if (known !== undefined) return known
+  const mask = maskFor(auth.secret ?? '')
+  masks.set(auth, mask)
+  return mask
+}
+
+/** Each lives as long as its record. */
+const masks = new WeakMap<ChannelRecord['auth'], Mask>()
+
+function maskFor(secret: string): Mask {
   if (secret.length < MIN_LENGTH) return (bytes) => bytes
   const secrets = [...new Set(spellings(secret))].map((text) => Buffer.from(text))
   return (bytes) => secrets.reduce(without, bytes)

@@ -1,6 +1,7 @@
 /** One attempt on one channel: the call, and the verdict on its answer. */
-import type { Answer } from '../../dialects/core/byte-lane.ts'
+
 import { after, isLater, rescued, type Soon } from '../../../kit/soon.ts'
+import type { Answer } from '../../dialects/core/byte-lane.ts'
 import { readError } from '../../dialects/core/errors/read.ts'
 import type { Lane } from '../../dialects/core/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../../errors.ts'

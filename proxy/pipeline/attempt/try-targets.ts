@@ -153,6 +153,11 @@ function nextTarget(
   const { tried, excluded, again } = progress
   progress.again = undefined
   if (again !== undefined && !excluded.has(again)) return again
+  const [only, second] = targets
+  if (only !== undefined && second === undefined)
+    return excluded.has(only) || health.isFull(only.key, only.channel.maxConcurrentRequests)
+      ? undefined
+      : only
   const candidates = targets
     .filter((planned) => !excluded.has(planned))
     .map((planned) => ({

@@ -1,6 +1,5 @@
 /** Reads whole chat completions, and converts them to streams for upstreams that ignore `stream: true`. */
 import type { Delivered } from '../../../../contract/sizes.ts'
-import { present } from '../../../../kit/present.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer } from '../../core/byte-lane.ts'
 import { errorInAnswer } from '../../core/errors/read.ts'
@@ -30,11 +29,12 @@ export function readAnswer(
   const broken = brokenChoice(choices)
   if (broken !== undefined) return errorInAnswer(broken, request)
   if (!choices.some(({ message }) => isRecord(message))) return badAnswer('no_answer')
+  const usage = readUsage(value.usage)
   const bytes = asStream ? toStream(value, choices, request.head.wantsStreamUsage) : body
   if (bytes === undefined) return badAnswer('answer_too_deep')
   return {
     body: bytes,
-    ...present({ usage: readUsage(value.usage) }),
+    ...(usage && { usage }),
     ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
     delivered: countMessages(choices),
   }
