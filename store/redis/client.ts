@@ -95,8 +95,8 @@ function serverClient(url: URL, options: Shared, events: ClientEvents): Client {
     started,
     isAway: () => redis.status !== 'ready',
     nodeOf: () => node,
-    send: async (command) => redis.sendCommand(command),
-    primaries: () => [{ node, send: async (command) => redis.sendCommand(command) }],
+    send: (command) => sent(redis, command),
+    primaries: () => [{ node, send: (command) => sent(redis, command) }],
     close: () => redis.disconnect(),
   }
 }
@@ -132,13 +132,22 @@ function clusterClient(addresses: URL[], redisOptions: Shared, events: ClientEve
     started,
     isAway: () => cluster.status !== 'ready',
     nodeOf: (command) => cluster.slots[command.getSlot()]?.[0] ?? 'cluster',
-    send: async (command) => cluster.sendCommand(command),
+    send: (command) => sent(cluster, command),
     primaries: () =>
       cluster.nodes('master').map((redis) => ({
         node: addressOf(redis),
-        send: async (command) => redis.sendCommand(command),
+        send: (command) => sent(redis, command),
       })),
     close: () => cluster.disconnect(),
+  }
+}
+
+/** Rejects for whatever ioredis throws. */
+function sent(client: Redis | Cluster, command: Command): Promise<unknown> {
+  try {
+    return Promise.resolve(client.sendCommand(command))
+  } catch (error) {
+    return Promise.reject(error)
   }
 }
 

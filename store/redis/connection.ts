@@ -75,6 +75,8 @@ class Connection implements RedisConnection {
   /** Servers whose connection is lost. */
   readonly #lost = new Set<string>()
   readonly #listeners = new Set<{ listener: () => void }>()
+  /** The first attempt to connect is over. */
+  #started = false
   #closed = false
 
   constructor({ url, name, log, tls, commandTimeoutMs = 250 }: RedisConnectionOptions) {
@@ -96,6 +98,9 @@ class Connection implements RedisConnection {
       },
     }
     this.#client = createClient(url, name, events, tls)
+    void this.#client.started.then(() => {
+      this.#started = true
+    })
   }
 
   run(
@@ -106,14 +111,12 @@ class Connection implements RedisConnection {
   ): Promise<unknown> {
     const { source, sha, readOnly } = scriptNamed(name)
     const rest = [keys.length, ...keys, ...args]
-    return this.#within(timeoutMs, async (send) => {
-      try {
-        return await send(readOnly ? 'evalsha_ro' : 'evalsha', [sha, ...rest])
-      } catch (error) {
+    return this.#within(timeoutMs, (send) =>
+      send(readOnly ? 'evalsha_ro' : 'evalsha', [sha, ...rest]).catch((error: unknown) => {
         if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-        return await send(readOnly ? 'eval_ro' : 'eval', [source, ...rest])
-      }
-    })
+        return send(readOnly ? 'eval_ro' : 'eval', [source, ...rest])
+      }),
+    )
   }
 
   command(
@@ -150,7 +153,7 @@ class Connection implements RedisConnection {
   }
 
   /** Runs `work` within the time, and converts its errors. */
-  async #within(
+  #within(
     timeoutMs: number,
     work: (send: (name: string, args: (string | number)[]) => Promise<unknown>) => Promise<unknown>,
   ): Promise<unknown> {
@@ -158,22 +161,17 @@ class Connection implements RedisConnection {
     const send = (name: string, args: (string | number)[]) => {
       const command = new Command(name, args, { replyEncoding: 'utf8' })
       last = command
-      if (this.#client.isAway()) throw notConnected()
-      if (this.#breakers.get(this.#client.nodeOf(command))?.isOpen)
-        throw new StoreUnavailable('Redis does not answer', { unsent: true })
+      if (this.#client.isAway()) return Promise.reject(notConnected())
+      if (this.#breakers.size > 0 && this.#breakers.get(this.#client.nodeOf(command))?.isOpen)
+        return Promise.reject(new StoreUnavailable('Redis does not answer', { unsent: true }))
       return this.#client.send(command)
     }
-    try {
-      return await withDeadline(
-        this.#client.started.then(() => work(send)),
-        timeoutMs,
-        onTimeout,
-      )
-    } catch (error) {
+    const working = this.#started ? work(send) : this.#client.started.then(() => work(send))
+    return withDeadline(working, timeoutMs, onTimeout).catch((error: unknown) => {
       if (error instanceof DeadlinePassed && last === undefined) throw notConnected()
       if (error instanceof DeadlinePassed && last !== undefined) this.#timedOut(last)
       throw toStoreError(error)
-    }
+    })
   }
 
   #timedOut(command: Command): void {
