@@ -54,6 +54,21 @@ async function samples(name: string): Promise<Omit<Sample, 'name'>[]> {
   return all.filter((sample) => sample.name === name).map(({ labels, value }) => ({ labels, value }))
 }
 
+test('a scrape counts nothing again, and the next one has what came between', async () => {
+  metrics.finished(FACTS)
+  metrics.attempt('default/up', 'ok')
+  const values = async () => [
+    ...(await samples('sluice_requests_total')),
+    ...(await samples('sluice_upstream_attempts_total')),
+    ...(await samples('gen_ai_server_request_duration_seconds_count')),
+  ]
+  const first = await values()
+  expect(first.map(({ value }) => value)).toEqual([1, 1, 1])
+  expect(await values()).toEqual(first)
+  metrics.finished(FACTS)
+  expect((await values()).map(({ value }) => value)).toEqual([2, 1, 2])
+})
+
 test('requests are counted by endpoint, status, code and domain', async () => {
   metrics.finished(FACTS)
   metrics.finished(FACTS)

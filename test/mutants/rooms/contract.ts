@@ -6,7 +6,8 @@ export const CONTRACT: Mutant[] = [
     'contract/money.ts',
     'contract/money.test.ts',
     // A cost is rounded down: the operator pays the difference.
-    ['(total + unit - 1n) / unit', 'total / unit'],
+    [' + unit - 1n) / unit', ') / unit'],
+    [' + (rest > 0 ? 1 : 0)', ''],
     // An upstream that does not say what it made gets the cheapest image charged.
     ['most = Math.max(most, entry.amount)', 'most = entry.amount'],
     // Audio costs as much as text.
@@ -16,7 +17,7 @@ export const CONTRACT: Mutant[] = [
     // A prompt at the bound costs the price of a longer one.
     ['promptTokens > tokens', 'promptTokens >= tokens'],
     // Searches are free.
-    ['* BigInt(usage[tool] ?? 0)', '* 0n'],
+    ['charge(price.perCall[tool] ?? 0,', 'charge(0,'],
   ),
 
   ...faults(

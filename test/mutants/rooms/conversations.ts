@@ -51,8 +51,8 @@ export const CONVERSATIONS: Mutant[] = [
     ['if (keeping !== undefined) await keeping', ''],
   ),
   ...faults('proxy/pipeline/answer/deliver.ts', 'test/integration/conversations/two-proxies.test.ts', [
-    'await job.watch.keep(answer.usage)',
-    'void job.watch.keep(answer.usage)',
+    'job.watch.due ? job.watch.keep(usage) : undefined',
+    'job.watch.due ? void job.watch.keep(usage) : undefined',
   ]),
   ...faults(
     'proxy/pipeline/serve.ts',
@@ -73,7 +73,7 @@ export const CONVERSATIONS: Mutant[] = [
     // A response that an upstream has forgotten is referred to again.
     [' && !target.withoutState', ''],
     // A chain leaves the channel that knows it.
-    ['    previous?.binding?.channel,\n', '    undefined,\n'],
+    ['const channel = previous?.binding?.channel', 'const channel = undefined as string | undefined'],
   ),
   // The rest of a conversation that lost its start passes for the whole.
   ...faults('proxy/pipeline/conversation/open.ts', 'test/integration/conversations/trees.test.ts', [
@@ -91,7 +91,7 @@ export const CONVERSATIONS: Mutant[] = [
     // Sessions bind without being requested.
     ["if (route.affinity.mode !== 'Session') return undefined", ''],
     // Encrypted reasoning goes to an upstream that cannot read it.
-    ["look('state', position?.bound.at(-1))", "look('state', undefined)"],
+    ["look('state', state)", "look('state', undefined)"],
   ),
   ...faults('proxy/pipeline/conversation/watch.ts', AFFINITY, [
     'if (session !== undefined && several)',

@@ -20,7 +20,7 @@ export const HTTP: Mutant[] = [
     'proxy/server/request-problem.ts',
     LIMITS,
     // Heads are refused one too early or too late.
-    ['names.length > limits.maxHeaders', 'names.length >= limits.maxHeaders'],
+    ['rawHeaders.length / 2 > limits.maxHeaders', 'rawHeaders.length / 2 >= limits.maxHeaders'],
     ['headBytes(req) > limits.maxHeaderBytes', 'headBytes(req) > limits.maxHeaderBytes + 1'],
   ),
 

@@ -12,7 +12,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/billing/charge.ts',
     'test/e2e/image-billing.test.ts',
     // What was requested is charged instead of what was made.
-    ['      ...charged.delivered.imageKind,\n', ''],
+    ['const asked = charged.delivered.imageKind', 'const asked = undefined'],
   ),
   ...faults(
     'proxy/ledger/holds.ts',
@@ -62,9 +62,9 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/billing/charge.ts',
     'test/e2e/usage.test.ts',
     // Keys without an account use nothing.
-    ['if (hold === undefined)\n          billing.unmetered', 'if (false)\n          billing.unmetered'],
+    ['if (this.#hold !== undefined) return\n', 'return\n'],
     // The margin is the whole price.
-    ['flags, ...present({ upstreamCost }) }', 'flags }'],
+    ['flags, ...upstream }', 'flags }'],
   ),
   ...faults(
     'proxy/pipeline/request/tags.ts',
@@ -121,7 +121,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/serve.ts',
     'test/e2e/billing.test.ts',
     // The money of a failed request stays held.
-    ["await ctx.stage('settle'", "if (charged !== undefined) await ctx.stage('settle'"],
+    ['bill?.settle(charged))', '(charged === undefined ? undefined : bill?.settle(charged)))'],
   ),
 
   ...faults(
@@ -134,7 +134,7 @@ export const PIPELINE: Mutant[] = [
     ],
     // A missing route is reported before missing funds.
     [
-      "await refuseWithoutFunds(billing, ctx, request.head.model)\n  throw new GatewayError('upstream_error'",
+      "await refuseWithoutFunds(billing, ctx, model)\n  throw new GatewayError('upstream_error'",
       "throw new GatewayError('upstream_error'",
     ],
   ),

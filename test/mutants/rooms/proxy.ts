@@ -3,6 +3,18 @@ import { faults, type Mutant } from '../fault.ts'
 
 export const PROXY: Mutant[] = [
   // Of two keys one is charged, regardless of the caller's choice.
+  // Every request waits for a timer although its answer is there.
+  ...faults('proxy/ledger/store-time.ts', 'test/e2e/async-count.test.ts', [
+    'isLater(answer) ? this.#wait(answer, since) : answer',
+    'this.#wait(Promise.resolve(answer), since)',
+  ]),
+  // A chunk postpones the time-out of the whole exchange.
+  ...faults('proxy/outbound/clock.ts', 'proxy/outbound/clock.test.ts', [
+    'Math.min(this.#silenceAt, this.#totalAt)',
+    'this.#silenceAt',
+  ]),
+  // Each scrape counts all requests again.
+  ...faults('proxy/telemetry/series.ts', 'proxy/telemetry/metrics.test.ts', ['one.added = 0\n', '\n']),
   ...faults('proxy/auth/credentials.ts', 'proxy/auth/credentials.test.ts', [
     'key !== undefined && key !== value',
     'false',
@@ -50,7 +62,7 @@ export const PROXY: Mutant[] = [
     // A revoked key keeps serving if the store fails at that moment.
     ['(known.changed && !unreadable)', 'false'],
     // Each request waits for a store that is known to be down.
-    ["if (!known.changed && (await this.#source.knowledge.standing()) !== 'current')", 'if (false)'],
+    ["!known.changed && (await this.#source.knowledge.standing()) !== 'current')", 'false)'],
     // A copy of a backup is trusted.
     ["!== 'behind') return record", '!== undefined) return record'],
     // Keys are served forever while the store is down.

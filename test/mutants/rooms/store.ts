@@ -351,7 +351,7 @@ export const STORE: Mutant[] = [
 
   // Errors of upstreams fill the memory that balances need.
   ...faults('store/redis/state.ts', 'test/conformance/store/redis-log.test.ts', [
-    'Math.min(logCapacity, Math.ceil(LOG_BYTES / mean))',
-    'logCapacity',
+    'Math.min(capacity, Math.ceil(LOG_BYTES / mean))',
+    'capacity',
   ]),
 ]
