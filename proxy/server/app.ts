@@ -138,7 +138,11 @@ export function createApp(parts: AppParts): Express {
 }
 
 /** The error for the client; a fault of the gateway is reported. */
-function told({ unexpected }: Pick<AppParts, 'unexpected'>, res: ServerResponse, error: unknown): GatewayError {
+function told(
+  { unexpected }: Pick<AppParts, 'unexpected'>,
+  res: ServerResponse,
+  error: unknown,
+): GatewayError {
   const known = toGatewayError(error)
   if (known.code === 'internal_error') unexpected(known.cause, requestIdOf(res))
   return known
