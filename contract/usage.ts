@@ -37,7 +37,10 @@ export function zeroUsage(): Usage {
 /** The kinds that were used, for logs and entries. */
 export function withoutZeros(usage: Usage): Record<string, number> {
   const used: Record<string, number> = {}
-  for (const [kind, count] of Object.entries(usage)) if (count !== 0) used[kind] = count
+  for (const kind in usage) {
+    const count = usage[kind as keyof Usage]
+    if (count) used[kind] = count
+  }
   return used
 }
 
