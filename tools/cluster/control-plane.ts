@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import { type Kubectl, kubectlFor } from './kubectl.ts'
 import { freePorts } from './ports.ts'
 import { endProcess, type ManagedProcess, startProcess } from './process.ts'
-import { type AdminAccess, type ControlPlanePorts, controlPlanePrograms } from './programs.ts'
+import {
+  type AdminAccess,
+  type ControllerManager,
+  type ControlPlanePorts,
+  controlPlanePrograms,
+} from './programs.ts'
 
 interface ControlPlaneOptions {
   /** Folder for data, certificates, kubeconfig and logs. Existing files are reused. */
@@ -13,9 +18,10 @@ interface ControlPlaneOptions {
   ports?: ControlPlanePorts
   /**
    * Default false: without it nothing owned is collected, no namespace ends or gets a ServiceAccount, and the roles
-   * edit, view and admin are empty.
+   * edit, view and admin are empty. With "workloads" also Deployments, StatefulSets and Jobs get pods, which only
+   * test/harness/kubelet runs.
    */
-  controllerManager?: boolean
+  controllerManager?: ControllerManager
 }
 
 export interface ControlPlane extends AdminAccess {
@@ -51,7 +57,7 @@ export async function startControlPlane({
     const processes = {
       etcd: await start('etcd'),
       apiserver: await start('apiserver'),
-      ...(controllerManager && { controllerManager: await start('controllerManager') }),
+      ...(controllerManager !== false && { controllerManager: await start('controllerManager') }),
     }
     const { access } = programs
     return { ...access, ports: chosen, processes, kubectl: kubectlFor(access.kubeconfig), stop }

@@ -48,19 +48,30 @@ const CONTROLLERS = [
   'root-ca-certificate-publisher-controller',
   'clusterrole-aggregation-controller',
 ]
+/** Those that make pods of workloads. */
+const WORKLOADS = [
+  'deployment-controller',
+  'replicaset-controller',
+  'statefulset-controller',
+  'job-controller',
+  'disruption-controller',
+]
+
+/** `workloads` are also made into pods, which something else must run. */
+export type ControllerManager = boolean | 'workloads'
 
 /** Makes missing certificates and kubeconfig in `dir`. Throws with the name of a missing binary. */
 export async function controlPlanePrograms(
   dir: string,
   ports: ControlPlanePorts,
-  controllerManager: boolean,
+  controllerManager: ControllerManager,
 ): Promise<ControlPlanePrograms> {
   const files = await certificates(join(dir, 'certificates'))
   const access = adminAccess(dir, ports.apiserver, files)
   return {
     etcd: etcd(dir, ports),
-    apiserver: apiserver(dir, ports, files, controllerManager, access),
-    controllerManager: manager(files, access),
+    apiserver: apiserver(dir, ports, files, controllerManager !== false, access),
+    controllerManager: manager(files, access, controllerManager === 'workloads' ? WORKLOADS : []),
     access,
   }
 }
@@ -123,7 +134,7 @@ function apiserver(
   }
 }
 
-function manager(files: Certificates, access: AdminAccess): ProgramSpec {
+function manager(files: Certificates, access: AdminAccess, more: string[]): ProgramSpec {
   return {
     name: 'kube-controller-manager',
     command: binary('kube-controller-manager'),
@@ -131,7 +142,7 @@ function manager(files: Certificates, access: AdminAccess): ProgramSpec {
       `--kubeconfig=${access.kubeconfig}`,
       `--service-account-private-key-file=${files.serviceAccountKey}`,
       `--root-ca-file=${files.ca}`,
-      `--controllers=${CONTROLLERS.join(',')}`,
+      `--controllers=${[...CONTROLLERS, ...more].join(',')}`,
       '--leader-elect=false',
       '--secure-port=0',
     ],
