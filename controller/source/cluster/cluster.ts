@@ -160,7 +160,14 @@ export class ClusterSource {
         client,
         path,
         log,
-        keep: (object) => keepObject(name, kind, object, reflector.get(keyOf(object))),
+        keep: (object) => {
+          const old = reflector.get(keyOf(object))
+          const kept = keepObject(name, kind, object, old)
+          const fields = kept.unknownFields?.join(', ') ?? ''
+          if (fields !== '' && fields !== old?.unknownFields?.join(', '))
+            log.warn({ kind: name, resource: keyOf(object), fields }, 'ignoring fields of a newer CRD')
+          return kept
+        },
         changed: (changes) => this.#changed(name, changes),
       })
       return reflector

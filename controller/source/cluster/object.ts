@@ -11,6 +11,7 @@ import {
 import type { KubeObject } from '../../kube/types.ts'
 import type { FoundStatus, InvalidResource } from '../../snapshot.ts'
 import { readSpec } from '../spec.ts'
+import { withoutUnknown } from './unknown-fields.ts'
 
 /** A resource of the cluster: either `resource`, or `invalid`. */
 export interface Kept<Spec, Name extends KindName = KindName> {
@@ -21,6 +22,8 @@ export interface Kept<Spec, Name extends KindName = KindName> {
   deleting: boolean
   resource?: Resource<Spec> & { kind: Name }
   invalid?: InvalidResource
+  /** Names of fields that this version does not know and ignores. */
+  unknownFields?: string[]
 }
 
 /**
@@ -40,8 +43,19 @@ export function keepObject<Name extends KindName>(
   const before = old?.resource ?? old?.invalid
   if (old?.uid === uid && before?.metadata.generation === metadata.generation)
     return { ...old, status, deleting }
-  const { spec, faults } = readSpec(kind, object.spec, undefined)
-  if (spec !== undefined) return { uid, status, deleting, resource: { kind: name, metadata, spec } }
+  let { spec, faults } = readSpec(kind, object.spec, undefined)
+  let unknownFields: string[] = []
+  if (spec === undefined) {
+    // The API server has checked the spec with the CRD. Without this, the first resource that uses a field of a newer
+    // CRD would be out of force until the newer controller leads.
+    const known = withoutUnknown(kind.spec, object.spec)
+    unknownFields = known.fields
+    if (unknownFields.length > 0) ({ spec, faults } = readSpec(kind, known.spec, undefined))
+  }
+  if (spec !== undefined) {
+    const resource = { kind: name, metadata, spec }
+    return { uid, status, deleting, resource, ...(unknownFields.length > 0 && { unknownFields }) }
+  }
   const message = faults.map((fault) => fault.message).join('; ')
   return { uid, status, deleting, invalid: { kind: name, metadata, message } }
 }
