@@ -14,6 +14,18 @@ export const CHARTS: Mutant[] = [
     'automountServiceAccountToken: true\n      enableServiceLinks',
   ]),
 
+  // Every upgrade restarts Redis.
+  ...faults('helm/sluice/templates/redis.yaml', 'test/chart/upgrade.test.ts', [
+    'include "sluice.redisConf" (list . dict) | sha',
+    'printf "%s" .Chart.Version | sha',
+  ]),
+
+  // Redis keeps its old configuration.
+  ...faults('helm/sluice/templates/redis.yaml', 'test/chart/upgrade.test.ts', [
+    'include "sluice.redisConf" (list . dict) | sha',
+    'printf "fixed" | sha',
+  ]),
+
   // Every pod in the cluster can reach Redis.
   ...faults('helm/sluice/templates/networkpolicy.yaml', 'test/chart/render.test.ts', [
     '        - port: redis\n      from:',
