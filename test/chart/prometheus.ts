@@ -30,16 +30,22 @@ const vector = z.object({
 })
 
 /** `jobs` maps a job to base URLs of admin ports. */
-export async function startPrometheus(jobs: Record<string, string[]>): Promise<Prometheus> {
+export const startPrometheus = (jobs: Record<string, string[]>): Promise<Prometheus> =>
+  startPrometheusWith(
+    Object.entries(jobs).map(([job, urls]) => ({
+      job_name: job,
+      static_configs: [{ targets: urls.map((url) => new URL(url).host), labels: { namespace: 'gateway' } }],
+    })),
+  )
+
+/** With these scrape_configs. */
+export async function startPrometheusWith(scrapeConfigs: object[]): Promise<Prometheus> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-prometheus-'))
   const port = await freePort()
   const configuration = {
     global: { scrape_interval: '500ms', scrape_timeout: '500ms', evaluation_interval: '1s' },
     rule_files: [join(CHART, 'files', 'rules.yaml')],
-    scrape_configs: Object.entries(jobs).map(([job, urls]) => ({
-      job_name: job,
-      static_configs: [{ targets: urls.map((url) => new URL(url).host), labels: { namespace: 'gateway' } }],
-    })),
+    scrape_configs: scrapeConfigs,
   }
   const file = join(dir, 'prometheus.yaml')
   writeFileSync(file, stringify(configuration))

@@ -11,6 +11,8 @@ const EXAMPLE = join(ROOT, 'examples', 'ingress', 'nginx.conf')
 
 export interface Nginx {
   base: string
+  /** Leads new connections to these base URLs; those in use stay, as with an ingress controller. */
+  lead(proxies: string[]): void
   stop(): Promise<void>
 }
 
@@ -19,17 +21,20 @@ export async function startNginx(proxies: string[]): Promise<Nginx> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-nginx-'))
   mkdirSync(join(dir, 'tmp'))
   const port = await freePort()
-  const servers = proxies.map((proxy) => `server ${new URL(proxy).host};`).join(' ')
-  const site = readFileSync(EXAMPLE, 'utf8')
-    .replace(/server sluice-proxy\S+;/, servers)
-    .replace(/listen 80;/, `listen 127.0.0.1:${port};`)
+  const writeSite = (to: string[]) => {
+    const servers = to.map((proxy) => `server ${new URL(proxy).host};`).join(' ')
+    const site = readFileSync(EXAMPLE, 'utf8')
+      .replace(/server sluice-proxy\S+;/, servers)
+      .replace(/listen 80;/, `listen 127.0.0.1:${port};`)
+    writeFileSync(join(dir, 'site.conf'), site)
+  }
+  writeSite(proxies)
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${dir}/tmp/${name};`,
   )
-  writeFileSync(join(dir, 'site.conf'), site)
   writeFileSync(
     join(dir, 'nginx.conf'),
-    `daemon off; pid ${dir}/pid; error_log stderr warn; events {}\nhttp { access_log off; ${paths.join(' ')} include ${dir}/site.conf; }\n`,
+    `daemon off; pid ${dir}/pid; error_log stderr warn; events { worker_connections 4096; }\nhttp { access_log off; ${paths.join(' ')} include ${dir}/site.conf; }\n`,
   )
   const child = spawn('nginx', ['-e', 'stderr', '-p', dir, '-c', join(dir, 'nginx.conf')], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -53,7 +58,11 @@ export async function startNginx(proxies: string[]): Promise<Nginx> {
         () => false,
       )
     }, 'nginx to listen')
-    return { base, stop }
+    const lead = (to: string[]) => {
+      writeSite(to)
+      child.kill('SIGHUP')
+    }
+    return { base, lead, stop }
   } catch (error) {
     await stop()
     throw error
