@@ -16,7 +16,7 @@ TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 1500)
 # Installed tools first, among them Node 24. Debian keeps nginx in sbin, which is not on every user's PATH.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin
 
-.PHONY: help install install-run run up down test test-packages test-binaries test-all soak agents check generate testdata bench-quick bench-check bench-ledger bench-usage bench-propagation
+.PHONY: help install install-run run up down test test-packages test-binaries test-all soak scale agents check generate testdata bench-quick bench-check bench-ledger bench-usage bench-propagation
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 20
@@ -84,6 +84,7 @@ test-all: test ## Run test, thousands of cases for each property, and all that t
 	@USAGE_REQUESTS=20000 vitest run test/integration/usage
 	@DISCONNECT_OFFSETS=500 vitest run --testTimeout=300000 test/e2e/disconnects.test.ts
 	@SOAK_MINUTES=5 vitest run test/soak
+	@INSTALL_AWAY_SECONDS=300 vitest run test/install/install.test.ts
 	@SCALE_KEYS=10000 vitest run --no-file-parallelism test/scale
 	@$(MAKE) --no-print-directory agents
 	@node test/mutants/run.ts --tests-pass
@@ -92,6 +93,10 @@ test-all: test ## Run test, thousands of cases for each property, and all that t
 soak: install test-binaries ## Test the money: an hour of load and faults (MINUTES=60), then 10,000 runs of the ledger's model in each store
 	@SOAK_MINUTES=$(or $(MINUTES),60) vitest run test/soak
 	@LEDGER_RUNS=10000 vitest run --testTimeout=3600000 $(LEDGER_MODEL)
+
+scale: install test-binaries ## Test 100,000 keys (KEYS=100000) and 1,000 proxies (PROXIES=1000), in about half an hour
+	@SCALE_KEYS=$(or $(KEYS),100000) vitest run test/scale/keys.test.ts
+	@SCALE_PROXIES=$(or $(PROXIES),1000) vitest run test/scale/proxies.test.ts
 
 agents: install ## Test with Codex and Claude Code; installs them once, about 800 MB outside the checkout
 	@node test/e2e/agents/install.ts
