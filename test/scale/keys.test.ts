@@ -96,7 +96,7 @@ function syncTime(controller: Member): number {
   const lines = controller.output().split('\n')
   const logged = lines.filter((line) => line.startsWith('{')).map((line) => logLine.parse(JSON.parse(line)))
   const at = (text: string) => Date.parse(logged.findLast(({ msg }) => msg === text)?.time ?? '')
-  return at('this controller is now the leader') - at('starting a controller')
+  return at('this controller is now the leader') - at('starting the controller')
 }
 
 /** Milliseconds from the API server's answer until a change of a key is in force everywhere. */
