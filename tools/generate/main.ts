@@ -1,12 +1,13 @@
 /**
- * Writes the generated files: the CRDs, the reference pages and docs/openapi.yaml. With --check it writes nothing, names
- * the files that differ and exits 1.
+ * Writes the generated files: the CRDs, the reference pages, docs/openapi.yaml and the chart's README. With --check it
+ * writes nothing, names the files that differ and exits 1.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { GROUP, KINDS } from '../../contract/api/index.ts'
+import { chartPage } from './chart.ts'
 import { crdFileName, crdYaml } from './crd.ts'
 import { environmentPage } from './environment.ts'
 import { errorsPage } from './errors.ts'
@@ -26,6 +27,7 @@ function generated(): Map<string, string> {
     [join('docs', 'environment.md'), environmentPage()],
     [join('docs', 'errors.md'), errorsPage()],
     [join('docs', 'openapi.yaml'), openapiPage()],
+    [join('helm', 'sluice', 'README.md'), chartPage()],
   ])
 }
 
