@@ -1,4 +1,4 @@
-/** Helm on the chart of the checkout. */
+/** Helm on the charts of the checkout. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { binary, KUBERNETES_VERSION } from '../assets/binaries.ts'
 import { ROOT } from '../harness/program.ts'
 
 export const CHART = join(ROOT, 'helm', 'sluice')
+export const CRDS_CHART = join(ROOT, 'helm', 'sluice-crds')
 
 const execute = promisify(execFile)
 

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { type ControlPlane, startControlPlane } from '../../tools/cluster/control-plane.ts'
 import { mustKubectl } from '../../tools/cluster/kubectl.ts'
 import { until } from '../harness/gateway.ts'
-import { CHART, helm } from './helm.ts'
+import { CHART, CRDS_CHART, helm } from './helm.ts'
 import { type Access, accessOf } from './service-account.ts'
 
 const NAMESPACE = 'gateway'
@@ -310,5 +310,36 @@ describe('a release', () => {
     )
     await release('install')
     expect((await secrets())['sluice-sealing']).toEqual(before)
+  })
+
+  it('hands its CRDs over to the chart of their own, and takes them back', async () => {
+    const at = ['--namespace', NAMESPACE, '--kubeconfig', cluster.kubeconfig]
+    const ids = () =>
+      mustKubectl(
+        cluster.kubectl,
+        ...[
+          'get',
+          'crds',
+          '-o',
+          'jsonpath={range .items[?(@.spec.group=="sluice.dev")]}{.metadata.uid} {end}',
+        ],
+      )
+    const owner = async () =>
+      mustKubectl(
+        cluster.kubectl,
+        ...['get', 'crd', 'apikeys.sluice.dev', '-o'],
+        'jsonpath={.metadata.annotations.meta\\.helm\\.sh/release-name}',
+      )
+    const before = await ids()
+    await release('upgrade', { crds: { install: false } })
+    await expect(helm(['install', 'sluice-crds', CRDS_CHART, ...at])).rejects.toThrow('cannot be imported')
+    await helm(['install', 'sluice-crds', CRDS_CHART, '--take-ownership', ...at])
+    expect(await owner()).toBe('sluice-crds')
+    await helm(['uninstall', 'sluice-crds', ...at])
+    await helm(['upgrade', 'sluice', CHART, '--take-ownership', ...at], { crds: { install: true } })
+    expect(await owner()).toBe('sluice')
+    // Neither the CRDs nor the resources were ever away.
+    expect(await ids()).toBe(before)
+    expect(await mustKubectl(cluster.kubectl, 'get', 'apikey', 'k', '-o', 'name')).toContain('/k')
   })
 })

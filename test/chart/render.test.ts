@@ -7,8 +7,21 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { environment } from '../../contract/env.ts'
+import { KUBERNETES_VERSION } from '../assets/binaries.ts'
 import { ROOT } from '../harness/program.ts'
-import { CHART, envOf, find, helm, kindsOf, type Manifest, podSpecOf, render, specOf } from './helm.ts'
+import {
+  CHART,
+  CRDS_CHART,
+  envOf,
+  find,
+  helm,
+  kindsOf,
+  type Manifest,
+  manifests,
+  podSpecOf,
+  render,
+  specOf,
+} from './helm.ts'
 
 const WORKLOADS = [
   ['Deployment', 'sluice-controller'],
@@ -18,18 +31,31 @@ const WORKLOADS = [
 const RULES = join(CHART, 'files', 'rules.yaml')
 const execute = promisify(execFile)
 
-it('has the version of the package', () => {
+it.each([
+  ['sluice', CHART],
+  ['sluice-crds', CRDS_CHART],
+])('chart %s has the version of the package', (_, chart) => {
   const { version } = z
     .object({ version: z.string() })
     .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')))
-  expect(parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8'))).toMatchObject({
+  expect(parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8'))).toMatchObject({
     version,
     appVersion: version,
   })
 })
 
-it('is clean for helm lint', async () => {
-  expect(await helm(['lint', '--strict', CHART])).toContain('0 chart(s) failed')
+it.each([CHART, CRDS_CHART])('%s is clean for helm lint', async (chart) => {
+  expect(await helm(['lint', '--strict', chart])).toContain('0 chart(s) failed')
+})
+
+it('the CRDs are the same in both charts', async () => {
+  const crds = (objects: Manifest[]) => objects.filter(({ kind }) => kind === 'CustomResourceDefinition')
+  const yaml = await helm(['template', 'sluice-crds', CRDS_CHART, '--kube-version', KUBERNETES_VERSION])
+  expect(manifests(yaml)).toEqual(crds(await render()))
+  expect(crds(await render({ crds: { install: false } }))).toEqual([])
+  await expect(helm(['template', 'sluice-crds', CRDS_CHART], { install: true })).rejects.toThrow(
+    "additional properties 'install' not allowed",
+  )
 })
 
 describe('by default', () => {

@@ -14,8 +14,12 @@ import { errorsPage } from './errors.ts'
 import { openapiPage } from './openapi/document.ts'
 import { resourcesPage } from './resources.ts'
 
-/** The chart has its own copy, because Helm reads only files in the chart's folder. */
-const CRD_FOLDERS = ['crds', join('helm', 'sluice', 'files', 'crds')]
+/** Each chart has its own copy, because Helm reads only files in the chart's folder. */
+const CRD_FOLDERS = [
+  'crds',
+  join('helm', 'sluice', 'files', 'crds'),
+  join('helm', 'sluice-crds', 'files', 'crds'),
+]
 
 /** Path below the repository's root to content. */
 function generated(): Map<string, string> {
