@@ -73,16 +73,30 @@ describe('a release', () => {
     [
       'every option that needs no extra CRDs',
       {
-        autoscaling: { enabled: true },
+        autoscaling: { enabled: true, targetRequestsInFlight: 400 },
         ingress: { enabled: true, className: 'nginx', hosts: ['llm.example.com'] },
         redis: { persistence: { enabled: false }, maxMemory: '1gb' },
         watchNamespaces: [NAMESPACE],
-        networkPolicy: { apiFrom: [{ namespaceSelector: {} }], adminFrom: [{ podSelector: {} }] },
+        networkPolicy: {
+          apiFrom: [{ namespaceSelector: {} }],
+          adminFrom: [{ podSelector: {} }],
+          egress: { enabled: true },
+        },
         controller: { nodeSelector: { disk: 'ssd' }, tolerations: [{ key: 'a', operator: 'Exists' }] },
         proxy: { priorityClassName: 'system-cluster-critical', podLabels: { team: 'llm' } },
       },
     ],
-    ['an existing Redis', { redis: { enabled: false, url: 'redis://redis.data.svc:6379' } }],
+    [
+      'an existing Redis with TLS',
+      {
+        redis: {
+          enabled: false,
+          existingSecret: 'redis',
+          tls: { existingSecret: 'redis-tls', cert: 'tls.crt', key: 'tls.key' },
+        },
+        networkPolicy: { egress: { enabled: true } },
+      },
+    ],
   ])('passes the restricted profile without a warning: %s', async (_, values) => {
     const yaml = await helm(['template', 'sluice', CHART, '--namespace', NAMESPACE], values)
     const { stdout, stderr, status } = await cluster.kubectl(

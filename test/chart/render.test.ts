@@ -71,6 +71,7 @@ describe('by default', () => {
       'CustomResourceDefinition',
       'Deployment',
       'NetworkPolicy',
+      'Pod',
       'PodDisruptionBudget',
       'Role',
       'RoleBinding',
@@ -132,6 +133,10 @@ describe('by default', () => {
   it.each(WORKLOADS)('%s %s is restricted', (kind, name) => {
     const pod = podSpecOf(find(objects, kind, name))
     expect(pod.enableServiceLinks).toBe(false)
+    const ids = z.looseObject({ runAsUser: z.number(), runAsGroup: z.number(), fsGroup: z.number() })
+    const { runAsUser, runAsGroup, fsGroup } = ids.parse(pod.securityContext)
+    // Lower ids may belong to users of the node.
+    for (const id of [runAsUser, runAsGroup, fsGroup]) expect(id).toBeGreaterThan(10_000)
     expect(pod.securityContext).toMatchObject({
       runAsNonRoot: true,
       seccompProfile: { type: 'RuntimeDefault' },

@@ -131,6 +131,162 @@ describe('values', () => {
     })
   })
 
+  it('TLS files of Redis, for both programs', async () => {
+    const objects = await render({
+      redis: {
+        enabled: false,
+        existingSecret: 'mine',
+        tls: { existingSecret: 'redis-tls', cert: 'tls.crt', key: 'tls.key' },
+      },
+    })
+    for (const component of ['controller', 'proxy']) {
+      const workload = find(objects, 'Deployment', `sluice-${component}`)
+      const { volumes, containers } = podSpecOf(workload)
+      expect(volumes).toContainEqual({
+        name: 'redis-tls',
+        secret: expect.objectContaining({ secretName: 'redis-tls' }),
+      })
+      const [mount] = z
+        .array(z.object({ name: z.string(), mountPath: z.string(), readOnly: z.literal(true) }))
+        .parse(containers[0].volumeMounts)
+        .filter(({ name }) => name === 'redis-tls')
+      expect(envOf(workload)).toMatchObject({
+        SLUICE_REDIS_CA_FILE: `${mount?.mountPath}/ca.crt`,
+        SLUICE_REDIS_CERT_FILE: `${mount?.mountPath}/tls.crt`,
+        SLUICE_REDIS_KEY_FILE: `${mount?.mountPath}/tls.key`,
+      })
+    }
+    // A client certificate is optional.
+    const one = await render({
+      redis: { enabled: false, existingSecret: 'mine', tls: { existingSecret: 'redis-tls' } },
+    })
+    const names = Object.keys(envOf(find(one, 'Deployment', 'sluice-proxy')))
+    expect(names.filter((name) => name.endsWith('_FILE'))).toEqual([
+      'SLUICE_REDIS_CA_FILE',
+      'SLUICE_SEALING_KEYS_FILE',
+    ])
+  })
+
+  it('an autoscaler on CPU, on requests in flight, or on both', async () => {
+    const metrics = async (autoscaling: object) =>
+      specOf(
+        find(
+          await render({ autoscaling: { enabled: true, ...autoscaling } }),
+          'HorizontalPodAutoscaler',
+          'sluice-proxy',
+        ),
+      ).metrics
+    const cpu = {
+      type: 'Resource',
+      resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 70 } },
+    }
+    const inFlight = {
+      type: 'Pods',
+      pods: {
+        metric: { name: 'sluice_requests_in_flight' },
+        target: { type: 'AverageValue', averageValue: '400' },
+      },
+    }
+    expect(await metrics({ targetCPUUtilizationPercentage: 70 })).toEqual([cpu])
+    expect(await metrics({ targetCPUUtilizationPercentage: 0, targetRequestsInFlight: 400 })).toEqual([
+      inFlight,
+    ])
+    expect(await metrics({ targetCPUUtilizationPercentage: 70, targetRequestsInFlight: 400 })).toEqual([
+      cpu,
+      inFlight,
+    ])
+  })
+
+  it('egress policies: each program calls only what it needs', async () => {
+    const upstreams = [{ to: [{ ipBlock: { cidr: '203.0.113.0/24' } }], ports: [{ port: 443 }] }]
+    const apiServer = [{ to: [{ ipBlock: { cidr: '198.51.100.1/32' } }], ports: [{ port: 6443 }] }]
+    const values = { networkPolicy: { egress: { enabled: true, upstreams, apiServer } } }
+    const policy = async (component: string, more: object = {}) =>
+      specOf(find(await render({ ...values, ...more }), 'NetworkPolicy', `sluice-${component}`))
+    const dns = {
+      ports: [
+        { port: 53, protocol: 'UDP' },
+        { port: 53, protocol: 'TCP' },
+      ],
+    }
+    const own = {
+      ports: [{ port: 'redis' }],
+      to: [
+        {
+          podSelector: {
+            matchLabels: {
+              'app.kubernetes.io/name': 'sluice',
+              'app.kubernetes.io/instance': 'sluice',
+              'app.kubernetes.io/component': 'redis',
+            },
+          },
+        },
+      ],
+    }
+    expect(await policy('controller')).toMatchObject({
+      policyTypes: ['Ingress', 'Egress'],
+      egress: [own, dns, ...apiServer],
+    })
+    expect(await policy('proxy')).toMatchObject({ egress: [own, dns, ...upstreams] })
+    const external = { redis: { enabled: false, url: 'redis://r' } }
+    expect(await policy('proxy', external)).toMatchObject({
+      egress: [{ ports: [{ port: 6379 }, { port: 6380 }] }, dns, ...upstreams],
+    })
+    const off = find(await render(), 'NetworkPolicy', 'sluice-proxy')
+    expect(specOf(off)).toMatchObject({ policyTypes: ['Ingress'] })
+    expect(specOf(off)).not.toHaveProperty('egress')
+  })
+
+  it('peers of the API, and always the pod of helm test', async () => {
+    const peer = { namespaceSelector: { matchLabels: { name: 'ingress' } } }
+    const objects = await render({ networkPolicy: { apiFrom: [peer] } })
+    const pod = find(objects, 'Pod', 'sluice-test')
+    expect(specOf(find(objects, 'NetworkPolicy', 'sluice-proxy'))).toMatchObject({
+      ingress: [
+        { ports: [{ port: 'admin' }] },
+        {
+          ports: [{ port: 'http' }],
+          from: [
+            peer,
+            {
+              podSelector: {
+                matchLabels: expect.toSatisfy((labels: object) =>
+                  Object.entries(labels).every(
+                    ([name, value]) => z.looseObject({}).parse(pod.metadata.labels)[name] === value,
+                  ),
+                ),
+              },
+            },
+          ],
+        },
+      ],
+    })
+  })
+
+  it('topology, a timeout of the route, and more objects', async () => {
+    const spread = { topologyKey: 'rack', maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule' }
+    const objects = await render({
+      proxy: { topologySpreadConstraints: [spread] },
+      httpRoute: { enabled: true, parentRefs: [{ name: 'gateway' }], requestTimeout: '' },
+      extraObjects: [
+        { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-one' } },
+        'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: {{ include "sluice.fullname" . }}-two }\n',
+      ],
+    })
+    expect(podSpecOf(find(objects, 'Deployment', 'sluice-proxy')).topologySpreadConstraints).toEqual([spread])
+    expect(
+      podSpecOf(find(objects, 'Deployment', 'sluice-controller')).topologySpreadConstraints,
+    ).toMatchObject([
+      { topologyKey: 'kubernetes.io/hostname' },
+      { topologyKey: 'topology.kubernetes.io/zone' },
+    ])
+    expect(JSON.stringify(find(objects, 'HTTPRoute', 'sluice-proxy'))).not.toContain('timeouts')
+    expect(objects.filter(({ kind }) => kind === 'ConfigMap').map(({ metadata }) => metadata.name)).toEqual([
+      'sluice-one',
+      'sluice-two',
+    ])
+  })
+
   it.each([
     ['an autoscaler', { autoscaling: { enabled: true } }],
     ['null', { proxy: { replicas: null } }],
@@ -195,7 +351,14 @@ describe('values', () => {
       networkPolicy: { enabled: false },
       podDisruptionBudget: { enabled: false },
     })
-    expect(kindsOf(objects)).toEqual(['Deployment', 'Secret', 'Service', 'ServiceAccount', 'StatefulSet'])
+    expect(kindsOf(objects)).toEqual([
+      'Deployment',
+      'Pod',
+      'Secret',
+      'Service',
+      'ServiceAccount',
+      'StatefulSet',
+    ])
   })
 
   it('another release has its own names', async () => {
@@ -235,6 +398,41 @@ describe('refused with a sentence', () => {
       'a grace that is used up before SIGTERM',
       { proxy: { preStopSeconds: 700 } },
       /must be longer than proxy\.preStopSeconds/,
+    ],
+    [
+      'a number where a name belongs',
+      { proxy: { priorityClassName: 7 } },
+      /at '\/proxy\/priorityClassName': got number, want string/,
+    ],
+    [
+      'a rule that is no object',
+      { networkPolicy: { egress: { upstreams: ['10.0.0.0/8'] } } },
+      /at '\/networkPolicy\/egress\/upstreams\/0': got string, want object/,
+    ],
+    [
+      'a timeout without a unit',
+      { httpRoute: { requestTimeout: '30' } },
+      /at '\/httpRoute\/requestTimeout': '30' does not match/,
+    ],
+    [
+      'TLS files for the chart’s Redis',
+      { redis: { tls: { existingSecret: 's' } } },
+      /redis\.tls is for your own Redis/,
+    ],
+    [
+      'a certificate without its key',
+      { redis: { enabled: false, url: 'rediss://r', tls: { existingSecret: 's', cert: 'tls.crt' } } },
+      /redis\.tls\.cert and redis\.tls\.key belong together/,
+    ],
+    [
+      'an autoscaler without a target',
+      { autoscaling: { enabled: true, targetCPUUtilizationPercentage: 0 } },
+      /set targetCPUUtilizationPercentage, targetRequestsInFlight or both/,
+    ],
+    [
+      'more proxies at least than at most',
+      { autoscaling: { enabled: true, minReplicas: 20 } },
+      /minReplicas is larger than autoscaling\.maxReplicas/,
     ],
     ['an Ingress without a host', { ingress: { enabled: true } }, /name a host in ingress\.hosts/],
     [

@@ -104,6 +104,16 @@ url
     secretKeyRef:
       name: {{ include "sluice.redisSecret" $root }}
       key: {{ include "sluice.redisKey" . }}
+{{- with $root.Values.redis.tls }}
+{{- if .existingSecret }}
+{{- range $name, $entry := dict "CA" .ca "CERT" .cert "KEY" .key }}
+{{- with $entry }}
+- name: SLUICE_REDIS_{{ $name }}_FILE
+  value: /etc/sluice/redis-tls/{{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
 - name: SLUICE_SEALING_KEYS_FILE
   value: /etc/sluice/sealing/keys
 - name: SLUICE_ADMIN_TOKEN
@@ -156,6 +166,11 @@ volumeMounts:
   - name: sealing
     mountPath: /etc/sluice/sealing
     readOnly: true
+  {{- if $root.Values.redis.tls.existingSecret }}
+  - name: redis-tls
+    mountPath: /etc/sluice/redis-tls
+    readOnly: true
+  {{- end }}
   {{- with $values.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -172,6 +187,12 @@ volumeMounts:
     items:
       - key: keys
         path: keys
+{{- with $root.Values.redis.tls.existingSecret }}
+- name: redis-tls
+  secret:
+    secretName: {{ . }}
+    defaultMode: 0440
+{{- end }}
 {{- with $values.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
@@ -182,6 +203,9 @@ volumeMounts:
 {{- $root := index . 0 }}
 {{- $values := get $root.Values (index . 1) -}}
 topologySpreadConstraints:
+  {{- with $values.topologySpreadConstraints }}
+  {{- toYaml . | nindent 2 }}
+  {{- else }}
   {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
   - topologyKey: {{ . }}
     maxSkew: 1
@@ -190,6 +214,7 @@ topologySpreadConstraints:
       matchLabels:
         {{- include "sluice.selectorLabels" $ | nindent 8 }}
     matchLabelKeys: [pod-template-hash]
+  {{- end }}
   {{- end }}
 {{- with $values.priorityClassName }}
 priorityClassName: {{ . }}

@@ -32,6 +32,42 @@ export const CHARTS: Mutant[] = [
     '        - port: redis\n      from:\n        - namespaceSelector: {}',
   ]),
 
+  // The autoscaler waits for ever for a metric that has another name.
+  ...faults('helm/sluice/templates/availability.yaml', 'test/chart/values.test.ts', [
+    'name: {{ .requestsInFlightMetric }}',
+    'name: requests_in_flight',
+  ]),
+
+  // The controller cannot reach the API server.
+  ...faults('helm/sluice/templates/networkpolicy.yaml', 'test/chart/values.test.ts', [
+    'ternary $egress.upstreams $egress.apiServer (eq',
+    'ternary $egress.upstreams $egress.upstreams (eq',
+  ]),
+
+  // The programs do not check the certificate of Redis against its own authority.
+  ...faults('helm/sluice/templates/_helpers.tpl', 'test/chart/values.test.ts', [
+    'dict "CA" .ca "CERT"',
+    'dict "CA" "" "CERT"',
+  ]),
+
+  // A kubelet restarts a Redis that is busy.
+  ...faults('helm/sluice/templates/redis.yaml', 'test/chart/probes.test.ts', [
+    'livenessProbe:\n            exec: { command: [redis-cli, ping] }',
+    'livenessProbe:\n            exec: { command: [sh, -c, "redis-cli ping | grep -q PONG"] }',
+  ]),
+
+  // `helm test` passes whatever answers.
+  ...faults('helm/sluice/files/serves.js', 'test/chart/next-steps.test.ts', [
+    'answer.status === expected',
+    'answer.status > 0',
+  ]),
+
+  // The first key goes where no controller sees it.
+  ...faults('helm/sluice/templates/NOTES.txt', 'test/chart/next-steps.test.ts', [
+    '$resources = first .Values.watchNamespaces',
+    '$resources = $namespace',
+  ]),
+
   ...faults(
     'helm/sluice/files/rules.yaml',
     'test/chart/render.test.ts',
