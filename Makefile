@@ -16,7 +16,7 @@ TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 1500)
 # Installed tools first, among them Node 24. Debian keeps nginx in sbin, which is not on every user's PATH.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin
 
-.PHONY: help install install-run run up down test test-packages test-binaries test-all soak scale agents check generate testdata bench-quick bench-check bench-ledger bench-usage bench-propagation
+.PHONY: help install install-run run up down test test-packages test-binaries test-all soak scale agents sbom check generate testdata bench-quick bench-check bench-ledger bench-usage bench-propagation
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 20
@@ -62,8 +62,9 @@ up: install ## Start a cluster on this machine: CONTROLLERS=2 PROXIES=2 UPSTREAM
 down: install ## Stop what up has started
 	@node tools/cluster/down.ts
 
-test-binaries: install ## Get the Kubernetes binaries: from KUBEBUILDER_ASSETS, else built once with Go
+test-binaries: install ## Get the Kubernetes binaries: from KUBEBUILDER_ASSETS, else built once with Go; and CRDs
 	@node test/assets/binaries.ts
+	@node test/assets/crds.ts
 
 test-packages: ## Install missing Debian packages that the tests use
 	@tools/packages.sh
@@ -111,6 +112,11 @@ $(VENV): test/e2e/python/requirements.txt
 	@python3 -m venv .venv
 	@.venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
+
+sbom: ## Write the bill of materials of the image: .run/sbom.cdx.json (CycloneDX) and .run/sbom.spdx.json
+	@rm -rf .run/sbom && mkdir -p .run/sbom/sluice && cp package.json package-lock.json .run/sbom/sluice
+	@cd .run/sbom/sluice && $(NPM_CI) --omit=dev --omit=optional && npm pkg delete devDependencies optionalDependencies && \
+	  npm sbom --sbom-format=cyclonedx > ../../sbom.cdx.json && npm sbom --sbom-format=spdx > ../../sbom.spdx.json
 
 check: install ## Run the static checks: format, lint, words, types, import rules, generated files
 	@node tools/check.ts
