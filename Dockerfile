@@ -3,10 +3,14 @@ ARG BUILD_IMAGE=docker.io/library/node:24-trixie-slim
 ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
 
 FROM ${BUILD_IMAGE} AS build
-WORKDIR /app
+# The name of the folder is the name in the bill of materials.
+WORKDIR /sluice
 COPY package.json package-lock.json ./
-# Without the Node binaries for older machines, because the image has its own Node.
+# Without the Node binaries for older machines, because the image has its own Node. The bill of materials takes what is installed:
+# with --omit, npm sbom also leaves out packages that a development dependency needs too.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
+  && npm pkg delete devDependencies optionalDependencies \
+  && npm sbom --sbom-format=cyclonedx > sbom.cdx.json \
   && npm cache clean --force
 # Copies what .dockerignore allows; Node runs the sources as they are.
 COPY . .
@@ -15,7 +19,7 @@ FROM ${RUNTIME_IMAGE}
 LABEL org.opencontainers.image.title="Sluice" \
   org.opencontainers.image.licenses="Apache-2.0"
 WORKDIR /app
-COPY --from=build /app /app
+COPY --from=build /sluice /app
 ENV NODE_ENV=production
 # By number. Without this, Kubernetes cannot verify runAsNonRoot.
 USER 65532:65532

@@ -15,10 +15,18 @@ import { isBuiltin, stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, matchesGlob, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { importsOf } from '../../tools/imports.ts'
-import { ROOT } from '../harness/program.ts'
+import { call, chatBody, jsonHeaders } from '../harness/http.ts'
+import { endProgram, freePort, ROOT, startProgram } from '../harness/program.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'sluice-image-'))
+afterAll(() => {
+  chmodSync(APP, 0o700)
+  rmSync(dir, { recursive: true, force: true })
+})
+const APP = join(dir, 'app')
 
 const DOCKERFILE = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
 const execute = promisify(execFile)
@@ -101,22 +109,103 @@ it('takes its base images from build arguments and runs as a numeric user', () =
   expect(last).not.toMatch(/^RUN /m)
 })
 
-const dir = mkdtempSync(join(tmpdir(), 'sluice-image-'))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const named = z.object({ name: z.string(), version: z.string() })
+const lock = z.object({
+  packages: z.record(
+    z.string(),
+    z.object({
+      version: z.string(),
+      dev: z.boolean().optional(),
+      optional: z.boolean().optional(),
+      devOptional: z.boolean().optional(),
+    }),
+  ),
+})
 
-it('starts from these files alone, with the words of the entrypoint', async () => {
-  for (const file of context) {
-    mkdirSync(join(dir, dirname(file)), { recursive: true })
-    cpSync(join(ROOT, file), join(dir, file))
+it('has a bill of materials: every package that is installed, and no other', async () => {
+  const [, command = ''] = /&& (npm pkg delete [\s\S]*?) > sbom\.cdx\.json/.exec(DOCKERFILE) ?? []
+  const [, folder = ''] = /^WORKDIR (\/\w+)\nCOPY package\.json package-lock\.json/m.exec(DOCKERFILE) ?? []
+  const cwd = join(dir, 'build', folder)
+  const { packages } = lock.parse(JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')))
+  const installed = Object.entries(packages).filter(
+    ([path, { dev, optional, devOptional }]) => path !== '' && !dev && !optional && !devOptional,
+  )
+  expect(installed.length).toBeGreaterThan(50)
+  // As after `npm ci`: npm reads what the packages say of themselves.
+  for (const path of ['', ...installed.map(([path]) => path)]) {
+    mkdirSync(join(cwd, path), { recursive: true })
+    cpSync(join(ROOT, path, 'package.json'), join(cwd, path, 'package.json'))
   }
-  symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
-  chmodSync(dir, 0o500)
+  cpSync(join(ROOT, 'package-lock.json'), join(cwd, 'package-lock.json'))
+  const { stdout } = await execute('sh', ['-c', command.replaceAll('\\\n', ' ')], {
+    cwd,
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  const bill = z
+    .object({
+      bomFormat: z.literal('CycloneDX'),
+      metadata: z.object({ component: named }),
+      components: z.array(named),
+    })
+    .parse(JSON.parse(stdout))
+  const { version } = named.parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')))
+  expect(bill.metadata.component).toMatchObject({ name: 'sluice', version })
+  const expected = installed.map(([path, one]) => `${path.split('node_modules/').at(-1)}@${one.version}`)
+  expect(new Set(bill.components.map((one) => `${one.name}@${one.version}`))).toEqual(new Set(expected))
+}, 60_000)
+
+/** The words of the entrypoint, without Node. */
+function entrypoint(): string[] {
   const [, words = ''] = /^ENTRYPOINT (\[.*\])$/m.exec(DOCKERFILE) ?? []
   const [node, ...args] = z.array(z.string()).parse(JSON.parse(words))
   expect(node).toBe('/nodejs/bin/node')
-  const run = (...more: string[]) =>
-    execute(process.execPath, [...args, ...more], { cwd: dir, env: { NODE_ENV: 'production' } })
-  expect((await run('--help')).stdout).toContain('Usage: sluice <command>')
-  for (const command of ['controller', 'proxy'])
-    await expect(run(command)).rejects.toThrow(/SLUICE_REDIS_URL/)
+  return args
+}
+
+describe('these files alone, read-only, with the words of the entrypoint', () => {
+  beforeAll(() => {
+    for (const file of context) {
+      mkdirSync(join(APP, dirname(file)), { recursive: true })
+      cpSync(join(ROOT, file), join(APP, file))
+    }
+    symlinkSync(join(ROOT, 'node_modules'), join(APP, 'node_modules'))
+    chmodSync(APP, 0o500)
+  })
+
+  it('start every program', async () => {
+    const run = (...more: string[]) =>
+      execute(process.execPath, [...entrypoint(), ...more], { cwd: APP, env: { NODE_ENV: 'production' } })
+    expect((await run('--help')).stdout).toContain('Usage: sluice <command>')
+    for (const command of ['controller', 'proxy'])
+      await expect(run(command)).rejects.toThrow(/SLUICE_REDIS_URL/)
+  })
+
+  it('serve the quickstart, as the documented docker run does', async () => {
+    const install = readFileSync(join(ROOT, 'docs/install.md'), 'utf8')
+    const [, name = '', value = '', command = ''] =
+      /docker run .*--publish 127\.0\.0\.1:8080:8080 --env (\w+)=(\S+) \S+ (\w+)$/m.exec(install) ?? []
+    const port = await freePort()
+    const program = startProgram(process.execPath, [...entrypoint(), command], {
+      cwd: APP,
+      env: {
+        NODE_ENV: 'production',
+        [name]: value,
+        SLUICE_PORT: `${port}`,
+        SLUICE_ADMIN_PORT: `${await freePort()}`,
+        UPSTREAM_PORT: `${await freePort()}`,
+      },
+    })
+    try {
+      await program.printed(/sk-quickstart-0123456789abcdef/)
+      const answer = await call(`http://127.0.0.1:${port}/v1/chat/completions`, {
+        headers: jsonHeaders('sk-quickstart-0123456789abcdef'),
+        body: chatBody('example'),
+      })
+      expect(answer.status).toBe(200)
+      // Docker forwards to the container's address, not to its loopback.
+      expect(value).toBe('0.0.0.0')
+    } finally {
+      await endProgram(program)
+    }
+  })
 })
