@@ -241,6 +241,10 @@ describe('values', () => {
     const peer = { namespaceSelector: { matchLabels: { name: 'ingress' } } }
     const objects = await render({ networkPolicy: { apiFrom: [peer] } })
     const pod = find(objects, 'Pod', 'sluice-test')
+    expect(specOf(find(objects, 'NetworkPolicy', 'sluice-test'))).toEqual({
+      podSelector: { matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': 'test' }) },
+      policyTypes: ['Ingress'],
+    })
     expect(specOf(find(objects, 'NetworkPolicy', 'sluice-proxy'))).toMatchObject({
       ingress: [
         { ports: [{ port: 'admin' }] },

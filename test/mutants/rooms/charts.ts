@@ -26,6 +26,30 @@ export const CHARTS: Mutant[] = [
     'printf "fixed" | sha',
   ]),
 
+  // An alert leads nowhere.
+  ...faults('helm/sluice/files/rules.yaml', 'test/chart/incidents.test.ts', [
+    'runbook: docs/incidents/SluiceStoreAway.md',
+    'runbook: docs/incidents/SluiceStoreEvicts.md',
+  ]),
+
+  // The bill of materials lacks packages that development dependencies need too.
+  ...faults('Dockerfile', 'test/chart/image.test.ts', [
+    'npm sbom --sbom-format',
+    'npm sbom --omit=dev --package-lock-only --sbom-format',
+  ]),
+
+  // An Application Load Balancer uses connections that the proxy is closing.
+  ...faults('examples/ingress/alb.yaml', 'test/chart/ingress.test.ts', [
+    'name: SLUICE_IDLE_TIMEOUT, value: 650s',
+    'name: SLUICE_IDLE_TIMEOUT, value: 65s',
+  ]),
+
+  // ingress-nginx ends an answer that nginx.conf, which is tested, would wait for.
+  ...faults('examples/ingress/ingress-nginx.yaml', 'test/chart/ingress.test.ts', [
+    'proxy-read-timeout: "620"',
+    'proxy-read-timeout: "60"',
+  ]),
+
   // Every pod in the cluster can reach Redis.
   ...faults('helm/sluice/templates/networkpolicy.yaml', 'test/chart/render.test.ts', [
     '        - port: redis\n      from:',
