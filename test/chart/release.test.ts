@@ -62,6 +62,8 @@ async function secrets(): Promise<Record<string, Record<string, string>>> {
   )
 }
 
+const LOG_LEVEL_INFO = { name: 'SLUICE_LOG_LEVEL', value: 'info' }
+
 const crds = async () =>
   (await mustKubectl(cluster.kubectl, 'get', 'crds', '--output', 'name'))
     .split('\n')
@@ -189,6 +191,19 @@ describe('a release', () => {
     await mustKubectl(cluster.kubectl, 'scale', '-n', NAMESPACE, 'deployment/sluice-proxy', '--replicas=7')
     await release('upgrade', { autoscaling: { enabled: true }, logLevel: 'warn' })
     expect(await get('deployment', 'sluice-proxy')).toMatchObject({ spec: { replicas: 7 } })
+  })
+
+  it('goes back to an earlier revision, with its generated values', async () => {
+    const before = await secrets()
+    const at = ['--namespace', NAMESPACE, '--kubeconfig', cluster.kubeconfig]
+    await helm(['rollback', 'sluice', '1', ...at])
+    expect(await secrets()).toEqual(before)
+    expect(await get('deployment', 'sluice-proxy')).toMatchObject({
+      spec: { template: { spec: { containers: [{ env: expect.arrayContaining([LOG_LEVEL_INFO]) }] } } },
+    })
+    const objects = await helm(['get', 'manifest', 'sluice', ...at])
+    expect(objects).not.toContain('HorizontalPodAutoscaler')
+    expect(await crds()).toHaveLength(5)
   })
 
   it('adds the kinds to the cluster’s own roles', async () => {

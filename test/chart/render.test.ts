@@ -95,6 +95,7 @@ describe('by default', () => {
     }
     expect(crds).toHaveLength(5)
     expect(find(objects, 'Secret', 'sluice-sealing').metadata.annotations).toEqual({
+      'helm.sh/hook': 'pre-install,pre-upgrade',
       'helm.sh/resource-policy': 'keep',
     })
   })

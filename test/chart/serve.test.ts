@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
 import { mustKubectl } from '../../tools/cluster/kubectl.ts'
 import { controlPlane, type TestControlPlane } from '../harness/control-plane.ts'
 import { until } from '../harness/gateway.ts'
@@ -189,6 +191,14 @@ describe('metrics', () => {
     expect(new Set(Object.values(generations)).size).toBe(1)
     const alerts = async () => Object.keys(await prometheus.query('ALERTS')).length
     await until(async () => (await alerts()) === 0, 'no alert')
+  })
+
+  it('have the number that an autoscaler counts, under the name in the values', async () => {
+    const values = z.object({ autoscaling: z.object({ requestsInFlightMetric: z.string() }) })
+    const text = readFileSync(join(CHART, 'values.yaml'), 'utf8')
+    const { requestsInFlightMetric } = values.parse(parse(text)).autoscaling
+    const found = await prometheus.query(`${requestsInFlightMetric}{namespace="gateway"}`)
+    expect(Object.keys(found).sort()).toEqual(hostsOf(pods.proxies))
   })
 
   it('have every name that an alert uses', async () => {

@@ -104,8 +104,17 @@ export const CHARTS: Mutant[] = [
   ...faults(
     'helm/sluice/templates/_helpers.tpl',
     'test/chart/release.test.ts',
-    // An upgrade discards the sealing key.
+    // An upgrade discards the passwords of Redis.
     ['$root.Release.Namespace (index . 1) |', '$root.Release.Namespace "none" |'],
+  ),
+
+  ...faults(
+    'helm/sluice/templates/secrets.yaml',
+    'test/chart/release.test.ts',
+    // An upgrade discards the sealing key.
+    ['"Secret" .Release.Namespace $sealing', '"Secret" .Release.Namespace "none"'],
+    // A rollback puts back a key that was rotated since.
+    ['    helm.sh/hook: pre-install,pre-upgrade\n', ''],
   ),
 
   ...faults(
