@@ -149,6 +149,30 @@ describe('by default', () => {
     })
   })
 
+  it.each(WORKLOADS)('%s %s leaves the Service without a restart', (kind, name) => {
+    const [container] = podSpecOf(find(objects, kind, name)).containers
+    const probe = z.looseObject({
+      httpGet: z.unknown().optional(),
+      exec: z.unknown().optional(),
+      failureThreshold: z.number().optional(),
+    })
+    const [startup, liveness, readiness] = [
+      container.startupProbe,
+      container.livenessProbe,
+      container.readinessProbe,
+    ].map((each) => probe.parse(each))
+    const actionOf = (each: typeof startup) => each?.httpGet ?? each?.exec
+    expect(actionOf(readiness)).not.toEqual(actionOf(liveness))
+    expect(actionOf(startup)).toEqual(actionOf(liveness))
+    if (kind === 'Deployment')
+      expect([actionOf(liveness), actionOf(readiness)]).toEqual([
+        { path: '/healthz', port: 'admin' },
+        { path: '/readyz', port: 'admin' },
+      ])
+    // A slow start is not a failure.
+    expect(startup?.failureThreshold).toBeGreaterThanOrEqual(60)
+  })
+
   it('gives no token to the proxy or to Redis', () => {
     for (const [kind, name] of WORKLOADS.slice(1))
       expect(podSpecOf(find(objects, kind, name)).automountServiceAccountToken).toBe(false)

@@ -17,7 +17,9 @@ const EVERYTHING = {
   proxy: { extraEnv: [{ name: 'EXTRA', value: 'yes' }] },
   trustedProxies: ['10.0.0.0/8', 'fd00::/8'],
   service: { port: 80 },
-  autoscaling: { enabled: true },
+  autoscaling: { enabled: true, targetRequestsInFlight: 400 },
+  networkPolicy: { egress: { enabled: true } },
+  extraObjects: ['apiVersion: v1\nkind: ConfigMap\nmetadata: { name: "{{ .Release.Name }}-extra" }'],
   ingress: {
     enabled: true,
     className: 'nginx',
@@ -371,6 +373,10 @@ describe('values', () => {
     expect(yaml).toContain('name: gateway:blue-sluice-controller\n')
     expect(yaml).not.toMatch(/name: sluice-/)
   })
+})
+
+it('is clean for helm lint with every option', async () => {
+  expect(await helm(['lint', '--strict', CHART], EVERYTHING)).toContain('0 chart(s) failed')
 })
 
 describe('refused with a sentence', () => {
