@@ -230,6 +230,15 @@ describe('values', () => {
       egress: [own, dns, ...apiServer],
     })
     expect(await policy('proxy')).toMatchObject({ egress: [own, dns, ...upstreams] })
+    expect(await policy('test')).toMatchObject({
+      egress: [
+        {
+          ports: [{ port: 'http' }, { port: 'admin' }],
+          to: [{ podSelector: { matchLabels: { 'app.kubernetes.io/component': 'proxy' } } }],
+        },
+        dns,
+      ],
+    })
     const external = { redis: { enabled: false, url: 'redis://r' } }
     expect(await policy('proxy', external)).toMatchObject({
       egress: [{ ports: [{ port: 6379 }, { port: 6380 }] }, dns, ...upstreams],
@@ -428,6 +437,11 @@ describe('refused with a sentence', () => {
       'TLS files for the chart’s Redis',
       { redis: { tls: { existingSecret: 's' } } },
       /redis\.tls is for your own Redis/,
+    ],
+    [
+      'TLS files for an address without TLS',
+      { redis: { enabled: false, url: 'redis://r', tls: { existingSecret: 's' } } },
+      /redis\.tls needs an address that begins with rediss/,
     ],
     [
       'a certificate without its key',
