@@ -9,12 +9,15 @@ const FOLDER = join(ROOT, 'examples')
 /** As in examples/quickstart/3-clients.yaml. */
 export const QUICKSTART_KEY = 'sk-quickstart-0123456789abcdef'
 
-/** Example folders for `sluice dev`. `cluster` needs a cluster: test/e2e/up.test.ts. */
+/**
+ * Example folders for `sluice dev`. `cluster` needs a cluster (test/e2e/up.test.ts), and `ingress` has values of the chart
+ * (test/chart/ingress.test.ts).
+ */
 export const exampleNames = (): string[] =>
   readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
-    .filter((name) => name !== 'cluster')
+    .filter((name) => name !== 'cluster' && name !== 'ingress')
     .filter((name) => readdirSync(join(FOLDER, name)).some((file) => file.endsWith('.yaml')))
 
 export const exampleText = (example: string, file: string): string =>
