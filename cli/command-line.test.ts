@@ -53,6 +53,15 @@ describe('help', () => {
   })
 })
 
+it('an argument names the folder of the controller, and takes precedence', async () => {
+  vi.stubEnv('SLUICE_CONFIG_DIR', 'from-the-environment')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  await run('controller')
+  await run('controller', '--config', 'given')
+  expect(started.mock.calls.map(([env]) => env.SLUICE_CONFIG_DIR)).toEqual(['from-the-environment', 'given'])
+  expect((await run('controller', '--config')).code).toBe(2)
+})
+
 it.each([
   [['stauts'], "sluice: unknown command 'stauts'; did you mean status? (see sluice --help)"],
   [

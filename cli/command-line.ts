@@ -93,16 +93,21 @@ function addPrograms(line: Command): void {
     })
   line
     .command('controller')
-    .summary('watches the resources of a cluster and publishes them to Redis')
-    .description('Watches the resources of a cluster and publishes them to Redis.')
+    .summary('watches the resources of a cluster, or of a folder, and publishes them to Redis')
+    .description(
+      'Watches the resources of a cluster, or of a folder, and publishes them to Redis. With a folder it needs no cluster.',
+    )
+    .addOption(
+      valued('--config <folder>', 'folder of resources; default SLUICE_CONFIG_DIR, else the cluster', text),
+    )
     .addHelpText('after', FROM_ENVIRONMENT)
-    .action(async () => {
+    .action(async ({ config }: { config?: string }) => {
       // Must be set before anything is loaded. The controller keeps all resources of a cluster in memory, and most
       // other objects are short-lived. With V8's defaults the process takes twice the memory, mostly for dead objects.
       setFlagsFromString('--optimize-for-size')
       setFlagsFromString('--semi-space-growth-factor=1')
       const { controller } = await import('./controller.ts')
-      await controller(process.env)
+      await controller({ ...process.env, ...settingsOf(config, {}) })
     })
   line
     .command('proxy')

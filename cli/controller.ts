@@ -1,10 +1,8 @@
-/** `sluice controller`: watches the resources of a cluster and publishes them to Redis. */
+/** `sluice controller`: publishes the resources of a cluster, or of a folder, to Redis. */
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createAdminServer } from '../admin/server.ts'
-import { sinkOf } from '../controller/books/journal-sink.ts'
-import { ClusterController } from '../controller/cluster.ts'
-import { connectKube } from '../controller/kube/client.ts'
+import type { StartController } from './controller/place.ts'
 import { openProgram, refuseStart, stopOnSignals } from './process.ts'
 import { openRedisStore } from './redis-store.ts'
 
@@ -20,22 +18,17 @@ export async function controller(processEnv: NodeJS.ProcessEnv): Promise<void> {
   if (program === undefined) return
   const { env, instance, log, out } = program
   try {
+    const start = await startOf(env.SLUICE_CONFIG_DIR)
     const store = openRedisStore(env, instance, log)
-    let running: ClusterController | undefined
-    const kube = connectKube({
-      log,
-      onRequest: (verb, status) => running?.metrics.requested(verb, status),
+    const running = await start(program, store, processEnv).catch(async (error: unknown) => {
+      await store.close()
+      throw error
     })
-    const namespace = processEnv.SLUICE_NAMESPACE || kube.namespace || env.SLUICE_NAMESPACE
-    const journal = sinkOf(env.SLUICE_JOURNAL, (text) => out.write(text))
-    running = new ClusterController({ store, kube, env, namespace, instance, log, journal })
-    running.start()
-    const { metrics, pages, ended } = running
     const admin = createAdminServer({
-      metrics: metrics.registry,
+      metrics: running.metrics.registry,
       notReady: () => running.notReady(),
       token: env.SLUICE_ADMIN_TOKEN,
-      guarded: pages,
+      guarded: running.pages,
     })
     let stopped: Promise<void> | undefined
     const stop = () => {
@@ -43,7 +36,6 @@ export async function controller(processEnv: NodeJS.ProcessEnv): Promise<void> {
         admin.close()
         admin.closeAllConnections()
         await running.stop()
-        await kube.close()
         await store.close()
       })()
       return stopped
@@ -55,15 +47,22 @@ export async function controller(processEnv: NodeJS.ProcessEnv): Promise<void> {
     })
     const address = admin.address()
     const adminPort = typeof address === 'object' ? address?.port : undefined
-    log.info({ instance, namespace, lease: env.SLUICE_LEASE_NAME, adminPort }, 'watching resources')
+    log.info({ instance, ...running.about, adminPort }, 'watching resources')
     stopOnSignals(stop, STOP_MS, out)
-    const reason = await ended
+    const reason = await running.ended
     log.error({ instance }, `stopping: ${reason}`)
-    // Releases the Lease if it is still ours, so that another controller leads at once.
+    // Gives up leadership if this process still has it, so that another controller leads at once.
     await Promise.race([stop(), pause(STOP_MS)]).catch(() => {})
     out.close()
     process.exit(1)
   } catch (error) {
     refuseStart(error, out, { SLUICE_ADMIN_PORT: env.SLUICE_ADMIN_PORT })
   }
+}
+
+/** Loads only what the place needs: the client of Kubernetes takes time and memory. */
+async function startOf(folder: string | undefined): Promise<StartController> {
+  return folder === undefined
+    ? (await import('./controller/cluster.ts')).startInCluster
+    : (await import('./controller/folder.ts')).startOnFolder
 }

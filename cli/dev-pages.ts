@@ -6,7 +6,7 @@ import { statusAnswer } from './admin/answers.ts'
 
 /** `proxy` returns the proxy of this process once it runs. */
 export function devPages(
-  controller: Pick<Controller, 'pages' | 'problems'>,
+  controller: Pick<Controller, 'pages'>,
   proxy: () => Pick<RunningProxy, 'status'> | undefined,
 ): Record<string, AdminPage> {
   return {
@@ -16,6 +16,5 @@ export function devPages(
       const status = proxy()?.status()
       return { instances: status === undefined ? instances : [...instances, status] }
     },
-    '/problems': async () => controller.problems(),
   }
 }

@@ -2,7 +2,6 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { EnvironmentError } from '../contract/env.ts'
-import { fileCheckpoints } from '../controller/books/checkpoint-file.ts'
 import { sinkOf } from '../controller/books/journal-sink.ts'
 import { type Controller, startController } from '../controller/main.ts'
 import { EXAMPLE_KEY, type ExampleUpstream, startExampleUpstream } from '../examples/upstream/server.ts'
@@ -12,6 +11,7 @@ import { readKeyRing } from '../store/sealing.ts'
 import { banner } from './banner.ts'
 import { devPages } from './dev-pages.ts'
 import { openProgram, type Program, refuseStart, stopOnSignals } from './process.ts'
+import { stateDirectory } from './state-dir.ts'
 import { check, readPath } from './validate.ts'
 
 const QUICKSTART = fileURLToPath(new URL('../examples/quickstart', import.meta.url))
@@ -75,7 +75,7 @@ async function start(
     env: example ? { ...processEnv, UPSTREAM_PORT: String(running.upstream?.port) } : processEnv,
     log,
     journal: sinkOf(env.SLUICE_JOURNAL, (text) => out.write(text)),
-    checkpoints: env.SLUICE_STATE_DIR === undefined ? undefined : fileCheckpoints(env.SLUICE_STATE_DIR),
+    checkpoints: env.SLUICE_STATE_DIR === undefined ? undefined : await stateDirectory(env.SLUICE_STATE_DIR),
   })
   await running.controller.ready
   const { controller } = running

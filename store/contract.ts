@@ -65,6 +65,15 @@ export class RecordUnreadable extends Error {
 /** Tables and records: only the leading controller writes them, every proxy reads and follows them. */
 export interface ConfigStore {
   /**
+   * Makes `candidate` the leader for `ms` if there is none, or if it leads already. Returns who leads. Only controllers
+   * without a Lease use it. It fences nothing; `newEpoch` does.
+   */
+  lead(candidate: string, ms: number): Promise<string>
+
+  /** Ends the leadership of `candidate`, so that another one can lead at once. */
+  resign(candidate: string): Promise<void>
+
+  /**
    * Starts a term of leadership: publications with an older epoch are refused from now on. The new epoch is higher than
    * the stored one and than `above`, the epoch that a leader remembers if the store has lost its own.
    */

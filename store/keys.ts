@@ -6,6 +6,8 @@ import { hash } from 'node:crypto'
 
 /** The epoch of the current leader; a number. */
 export const EPOCH = 'sluice:{cfg}:epoch'
+/** The controller that leads where there is no Lease; expires unless it is renewed. */
+export const LEADER = 'sluice:{cfg}:leader'
 /** The sealed routing table. */
 export const TABLE = 'sluice:{cfg}:table'
 /** Digests of the stored records; a hash. */

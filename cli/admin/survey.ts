@@ -47,9 +47,13 @@ export async function askAll<Schema extends z.ZodType>(
 /** For people. */
 export const troubleOf = ({ name, reason }: Unreached) => `${name} ${reason}`
 
-/** The ports of programs with this role. */
+/** The ports of programs with this role; a leader, which knows most, comes first. */
 export function ofRole({ reached }: Survey, role: Instance['role']): AdminPort[] {
-  return reached.filter(({ instances }) => instances.some((one) => one.role === role)).map(({ port }) => port)
+  const leads = ({ instances }: Reached) => instances.some(({ leading }) => leading === true)
+  return reached
+    .filter(({ instances }) => instances.some((one) => one.role === role))
+    .toSorted((a, b) => Number(leads(b)) - Number(leads(a)))
+    .map(({ port }) => port)
 }
 
 /** Reads a page; returns the failure instead of throwing it. */

@@ -11,10 +11,10 @@ export const processSettings = {
     'Address to listen on; default: all interfaces, for `sluice dev` 127.0.0.1 and ::1.',
   ),
   SLUICE_CONFIG_DIR: text().describe(
-    'Folder of resources that `sluice dev` reads; default: the quickstart example.',
+    'Folder of resources that `sluice dev` reads; default: the quickstart example. `sluice controller` reads it instead of a cluster.',
   ),
   SLUICE_STATE_DIR: text().describe(
-    'Folder in which `sluice dev` keeps balances when it ends; it must exist. Default: balances end with the process.',
+    'Folder for the checkpoint of balances; it must exist. `sluice dev` keeps balances there when it ends; default: they end with the process. A controller that reads a folder needs it.',
   ),
   SLUICE_JOURNAL: z
     .string()
@@ -56,9 +56,9 @@ export const processSettings = {
   SLUICE_LEASE_NAME: z
     .string()
     .default('sluice-controller')
-    .describe('Lease that decides which controller leads.'),
+    .describe('Lease that decides which controller leads; in a cluster.'),
   SLUICE_LEASE_DURATION: time('15s').describe(
-    'How long a controller that stopped responding stays leader. A leader renews its Lease several times within this time.',
+    'How long a controller that stopped responding stays leader. A leader renews its Lease, or its key in Redis, several times within this time.',
   ),
   SLUICE_INSTANCE: z
     .string()

@@ -16,6 +16,8 @@ interface Readings {
   lag: { journalSeconds: number; checkpointSeconds: number } | undefined
   /** Undefined while none is known. */
   funds: FundsReading | undefined
+  /** Of a folder; undefined in a cluster. */
+  problems?: number
   informers: { kind: string; synced: boolean; lastEventAgeMs: number; resources: number }[]
 }
 
@@ -73,6 +75,7 @@ export class ControllerMetrics {
         epoch.set(numbers.epoch ?? 0)
         generation.set(numbers.generation ?? 0)
         proxies.set(numbers.proxies)
+        problems.set(numbers.problems ?? 0)
         for (const kind of RISKS) risk.set({ risk: kind }, risks.includes(kind) ? 1 : 0)
         for (const { kind, ...informer } of informers) {
           synced.set({ kind }, informer.synced ? 1 : 0)
@@ -102,6 +105,10 @@ export class ControllerMetrics {
       'sluice_store_risk',
       'Whether the store may lose balances in this way, as seen by the leader.',
       ['risk'],
+    )
+    const problems = this.#gauge(
+      'sluice_folder_problems',
+      'Problems with documents in the folder of resources; a folder that cannot be read counts as one.',
     )
     const money = new FundsGauges(this.registry)
     const synced = this.#gauge(

@@ -16,6 +16,7 @@ interface EmbeddedConfig extends ConfigStore {
 export function createConfigStore(now: () => number): EmbeddedConfig {
   let epoch = 0
   let generation = 0
+  let leader: { candidate: string; until: number } | undefined
   let table: PublishedTable | undefined
   const keys = new Map<string, KeyRecord>()
   const accounts = new Map<string, AccountRecord>()
@@ -47,6 +48,14 @@ export function createConfigStore(now: () => number): EmbeddedConfig {
   }
 
   return {
+    async lead(candidate, ms) {
+      if (leader === undefined || leader.candidate === candidate || leader.until <= now())
+        leader = { candidate, until: now() + ms }
+      return leader.candidate
+    },
+    async resign(candidate) {
+      if (leader?.candidate === candidate) leader = undefined
+    },
     async newEpoch(above = 0) {
       epoch = Math.max(epoch, above) + 1
       return epoch

@@ -8,7 +8,7 @@ import {
   publishedTable,
 } from '../../contract/table/records.ts'
 import { type ConfigStore, type Manifest, type Position, RecordUnreadable } from '../contract.ts'
-import { accountRecordKey, EPOCH, keyRecordKey, MANIFEST, PROXIES, TABLE } from '../keys.ts'
+import { accountRecordKey, EPOCH, keyRecordKey, LEADER, MANIFEST, PROXIES, TABLE } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
 import {
   epochReply,
@@ -23,6 +23,7 @@ import {
 import type { RedisConnection } from './connection.ts'
 import { ChangeFollower } from './follow.ts'
 import { hashesOfKeys, inspect } from './inspect.ts'
+import { lifetime } from './lifetime.ts'
 import { accountField, digestIn, keyField, recordsIn, setDigest, verifyEnvelope } from './manifest.ts'
 import { publishCall } from './publication.ts'
 
@@ -81,6 +82,12 @@ export function createRedisConfig(
   }
 
   return {
+    async lead(candidate, ms) {
+      return z.string().parse(await connection.run('config/lead', [LEADER], [candidate, lifetime(ms)]))
+    },
+    async resign(candidate) {
+      await connection.run('config/resign', [LEADER], [candidate])
+    },
     async newEpoch(above = 0) {
       return epochReply.parse(await connection.run('config/new-epoch', [EPOCH], [above]))
     },

@@ -157,7 +157,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
 /** A dead leader's Lease lasts for SLUICE_LEASE_DURATION, 15 s by default. */
 const LEADER_MS = 30_000
 
-function memberOf(process: ManagedProcess, admin: string, logs: string): Member {
+export function memberOf(process: ManagedProcess, admin: string, logs: string): Member {
   return {
     name: process.name,
     admin,
@@ -175,7 +175,7 @@ function memberOf(process: ManagedProcess, admin: string, logs: string): Member 
   }
 }
 
-async function leaderOf(controllers: readonly Member[]): Promise<Member | undefined> {
+export async function leaderOf(controllers: readonly Member[]): Promise<Member | undefined> {
   for (const member of controllers)
     if ((await metric(member, 'sluice_controller_leader')) === 1) return member
   return undefined

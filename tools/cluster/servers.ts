@@ -48,6 +48,20 @@ export function controller(name: string, shared: Shared, kubeconfig: string, adm
   })
 }
 
+/** A controller that needs no cluster. */
+export function folderController(
+  name: string,
+  shared: Shared,
+  folders: { config: string; state: string },
+  adminPort: number,
+): ProgramSpec {
+  return sluice('controller', name, adminPort, [], {
+    ...environment(name, shared, adminPort),
+    SLUICE_CONFIG_DIR: folders.config,
+    SLUICE_STATE_DIR: folders.state,
+  })
+}
+
 export function proxy(name: string, shared: Shared, port: number, adminPort: number): ProgramSpec {
   return sluice('proxy', name, adminPort, [port], {
     ...environment(name, shared, adminPort),

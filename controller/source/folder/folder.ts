@@ -45,6 +45,11 @@ export class FolderSource {
     this.#watch = new DirectoryWatch(() => this.#read(), options.log)
   }
 
+  /** The folder cannot be listed; its last resources are in force. */
+  get isLost(): boolean {
+    return this.#folderLost
+  }
+
   /**
    * Calls `onSnapshot` once before it resolves, and again whenever the files change, with all current problems. Rejects
    * with FolderMissing.

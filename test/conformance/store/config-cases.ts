@@ -21,6 +21,24 @@ export function configCases(current: Current): void {
     })
   })
 
+  test('one candidate leads until it resigns or its time is over', async () => {
+    expect(await config().lead('a', 60_000)).toBe('a')
+    expect(await config().lead('b', 60_000)).toBe('a')
+    expect(await config().lead('a', 60_000)).toBe('a')
+    await config().resign('b')
+    expect(await config().lead('b', 60_000)).toBe('a')
+    await config().resign('a')
+    expect(await config().lead('b', 10_000)).toBe('b')
+    await current().advance(6_000)
+    expect(await config().lead('c', 10_000)).toBe('b')
+    // The renewal counts from now on.
+    expect(await config().lead('b', 10_000)).toBe('b')
+    await current().advance(6_000)
+    expect(await config().lead('c', 10_000)).toBe('b')
+    await current().advance(4_500)
+    expect(await config().lead('c', 10_000)).toBe('c')
+  })
+
   test('epochs rise by one', async () => {
     expect([await config().newEpoch(), await config().newEpoch()]).toEqual([1, 2])
     expect((await config().manifest()).epoch).toBe(2)

@@ -19,6 +19,18 @@ export const CONTROLLER: Mutant[] = [
   ),
 
   ...faults(
+    'controller/candidate.ts',
+    'controller/candidate.test.ts',
+    // Two controllers with one name lead at once.
+    ["`${options.instance} ${randomBytes(8).toString('hex')}`", 'options.instance'],
+    // A leader that Redis has forgotten counts itself as one for ever.
+    ['this.#now() - this.#renewedAt < this.#options.leaseMs * RENEW_DEADLINE', 'this.#renewedAt > 0'],
+    // A leader that was replaced goes on.
+    ['led && leader !== undefined && leader !== this.#identity', 'false'],
+    // The next leader waits until the key has expired.
+    ['    await this.#resign()\n', ''],
+  ),
+  ...faults(
     'controller/compile/conditions.ts',
     COMPILED,
     // A newer resource takes over the key or the model of an older one.

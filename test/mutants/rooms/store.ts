@@ -6,6 +6,20 @@ const REDIS_LEDGER = 'test/conformance/store/redis-ledger.test.ts'
 
 export const STORE: Mutant[] = [
   ...faults(
+    'store/lua/config/lead.lua',
+    'test/conformance/store/redis.test.ts',
+    // A candidate takes the lead of another one.
+    ['if leader and leader ~= ARGV[1] then return leader end\n', ''],
+    // A dead leader leads for ever.
+    [", 'PX', ARGV[2])", ')'],
+  ),
+  ...faults(
+    'store/lua/config/resign.lua',
+    'test/conformance/store/redis.test.ts',
+    // A candidate ends the lead of another one.
+    ["if redis.call('GET', KEYS[1]) == ARGV[1] then ", 'if true then '],
+  ),
+  ...faults(
     'store/embedded/config.ts',
     CONFORMANCE,
     // A replaced controller continues to write.
