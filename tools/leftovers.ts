@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 
 /** Known kinds of files. Add a new kind together with its first file. */
 const KINDS = new Set(
-  '.ts .js .json .yaml .md .py .lua .go .mod .sum .sh .tpl .toml .txt .conf .sse'.split(' '),
+  '.ts .js .json .yaml .md .py .lua .go .mod .sum .sh .tpl .toml .txt .conf .service .sse'.split(' '),
 )
 /** Files without an extension. */
 const NAMES = new Set([

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { importsOf } from './imports.ts'
-import { toJavaScript } from './pack.ts'
+import { isPacked, toJavaScript } from './pack.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -21,6 +21,13 @@ test('removes types, ends relative imports in .js, and keeps everything else', (
     "const d = await import('../d.js')",
     expect.stringMatching(/^export const name\s+= '.\/a.ts'$/),
   ])
+})
+
+test('secrets of a used example stay out', () => {
+  const packed = ['compose.yaml', 'config/upstream.yaml', '.env', 'secrets'].map((path) =>
+    isPacked(`/checkout/examples/compose/${path}`),
+  )
+  expect(packed).toEqual([true, true, false, false])
 })
 
 test('two imports on one line', () => {

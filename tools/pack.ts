@@ -24,12 +24,15 @@ export function toJavaScript(source: string): string {
   return lines.join('\n')
 }
 
+/** Whoever uses examples/compose keeps secrets there. */
+export const isPacked = (path: string) => !/\.ts$|\/compose\/(\.env|secrets)$/.test(path)
+
 function pack(): void {
   rmSync(dist, { recursive: true, force: true })
   for (const folder of UNCHANGED)
     cpSync(join(root, folder), join(dist, folder), {
       recursive: true,
-      filter: (path) => !path.endsWith('.ts'),
+      filter: isPacked,
     })
   for (const file of globSync(`{${CODE.join(',')}}/**/*.ts`, { cwd: root })) {
     if (/(?:\.test|testing)\.ts$/.test(file)) continue

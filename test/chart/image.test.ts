@@ -73,6 +73,11 @@ it('is clean for hadolint', async () => {
   expect(stdout).toBe('')
 })
 
+it('has no secrets of an example that is in use', () => {
+  for (const file of ['.env', 'secrets/sealing-keys'])
+    expect(isIgnored(`examples/compose/${file}`)).toBe(true)
+})
+
 it('has every file that the command line imports or reads, and no tests', () => {
   const { files } = needs('cli/main.ts')
   expect(files.size).toBeGreaterThan(100)

@@ -10,6 +10,8 @@ export interface ProgramSpec {
   name: string
   command: string
   args: string[]
+  /** Default: the folder of this process. */
+  cwd?: string
   /** Added to the environment of this process. */
   env?: Record<string, string>
   /** Ports of 127.0.0.1. If another program has one, that program would answer in its place. */
@@ -98,13 +100,14 @@ async function startChild(
 
 /** Spawns without a shell. A detached process outlives this one. */
 export function launch(
-  { name, command, args, env }: ProgramSpec,
+  { name, command, args, cwd, env }: ProgramSpec,
   logDir: string,
   detached: boolean,
 ): ChildProcess {
   mkdirSync(logDir, { recursive: true })
   const log = openSync(logFile(logDir, name), 'a')
   const child = spawn(command, args, {
+    cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', log, log],
     detached,

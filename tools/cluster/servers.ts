@@ -26,7 +26,7 @@ export function exampleUpstream(port: number): ProgramSpec {
   return {
     name: 'upstream',
     command: process.execPath,
-    args: [join(import.meta.dirname, 'upstream.ts'), String(port)],
+    args: [join(ROOT, 'examples/upstream/main.ts'), String(port)],
     ports: [port],
     portSetting: 'UPSTREAM_PORT',
     // Any answer shows that it is ready.

@@ -3,6 +3,20 @@ import { faults, type Mutant } from '../fault.ts'
 
 export const TOOLS: Mutant[] = [
   ...faults(
+    'examples/compose/compose.yaml',
+    'test/e2e/compose.test.ts',
+    // Redis forgets the balances when it is killed.
+    ['      - --appendonly\n      - "yes"\n', ''],
+    // The controller publishes, and the proxies cannot open it.
+    ['  SLUICE_SEALING_KEYS_FILE: /run/secrets/sealing-keys\n', ''],
+  ),
+  ...faults(
+    'examples/systemd/sluice-proxy.service',
+    'test/e2e/systemd.test.ts',
+    // A restart cuts streams.
+    ['TimeoutStopSec=640s', 'TimeoutStopSec=90s'],
+  ),
+  ...faults(
     'cli/keys/create.ts',
     'test/e2e/keys.test.ts',
     // A repeated command makes the key that an interruption left out of reach useless for ever.
