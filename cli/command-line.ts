@@ -5,6 +5,7 @@ import { DEFAULT_ENDPOINT, ENDPOINT_NAMES } from '../contract/endpoints.ts'
 import { present } from '../kit/present.ts'
 import { choice, choices, count, day, dollars, span, status, text, texts, valued } from './arguments.ts'
 import { CommandFailure, type Terminal, type Tool, UsageError } from './command.ts'
+import { addEditors } from './commands/editors.ts'
 import { addKeys } from './commands/keys.ts'
 import { prose, type Runs, withAdmin, withOutput } from './commands/parts.ts'
 import { addPrices } from './commands/prices.ts'
@@ -329,6 +330,7 @@ With one: gives it back its sums, and the leader opens it.`),
 
   addKeys(line, runs)
   addPrices(line, runs)
+  addEditors(line, runs)
 
   runs(
     line

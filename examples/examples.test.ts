@@ -6,7 +6,8 @@ import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { API_VERSION, KINDS } from '../contract/api/index.ts'
 
-const FOLDERS = ['quickstart', 'hosted-chat', 'messages-api', 'local-model']
+const FOLDERS = ['quickstart', 'hosted-chat', 'messages-api', 'local-model', 'compose/config']
+const SCHEMAS = join(import.meta.dirname, '../docs/schemas')
 
 const resource = z.object({
   apiVersion: z.string(),
@@ -54,6 +55,14 @@ describe.each(FOLDERS)('examples/%s', (folder) => {
       expect(kind).toBeDefined()
     },
   )
+
+  test('satisfies the schema for editors as it is written', () => {
+    const schema = z.fromJSONSchema(JSON.parse(readFileSync(join(SCHEMAS, 'resources.json'), 'utf8')))
+    const path = join(import.meta.dirname, folder)
+    for (const file of readdirSync(path))
+      for (const document of parseAllDocuments(readFileSync(join(path, file), 'utf8')))
+        expect(schema.safeParse(document.toJS()).error?.issues).toBeUndefined()
+  })
 
   test('names only objects that exist', () => {
     const named = ours.flatMap(({ spec }) => {

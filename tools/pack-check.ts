@@ -1,6 +1,6 @@
-/** Packs the npm package, installs it in an empty folder, and serves a request with it there. */
+/** Packs the npm package, installs it globally in an empty folder, and serves a request with it there. */
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -35,11 +35,11 @@ function pack(folder: string): string {
   return filename
 }
 
+/** As docs/install.md says, with a prefix of its own; returns the folder of the commands. */
 function install(folder: string, filename: string): string {
-  writeFileSync(join(folder, 'package.json'), '{ "private": true }')
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error']
-  run('npm', ['install', ...quiet, join(folder, filename)], folder)
-  return join(folder, 'node_modules/.bin/sluice')
+  run('npm', ['install', '--global', '--prefix', folder, ...quiet, join(folder, filename)], folder)
+  return join(folder, 'bin')
 }
 
 /** Starts the quickstart from the installed package and lists its models. */
@@ -67,10 +67,12 @@ async function serves(sluice: string, folder: string): Promise<void> {
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-pack-'))
 try {
-  const sluice = install(folder, pack(folder))
-  const help = run(sluice, ['--help'], folder)
-  if (!help.includes('Usage: sluice')) throw new Error(`no help, but:\n${help}`)
-  await serves(sluice, folder)
+  const commands = install(folder, pack(folder))
+  for (const name of ['sluice', 'kubectl-sluice']) {
+    const help = run(join(commands, name), ['--help'], folder)
+    if (!help.includes('Usage: sluice')) throw new Error(`no help of ${name}, but:\n${help}`)
+  }
+  await serves(join(commands, 'sluice'), folder)
   console.log('package: packs, installs and serves')
 } finally {
   rmSync(folder, { recursive: true, force: true })

@@ -1,5 +1,5 @@
 /**
- * Writes the generated files: the CRDs, the reference pages, docs/openapi.yaml and the chart's README. With --check it
+ * Writes the generated files: the CRDs, the reference pages, docs/openapi.yaml, docs/schemas and the chart's README. With --check it
  * writes nothing, names the files that differ and exits 1.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { GROUP, KINDS } from '../../contract/api/index.ts'
+import { fileSchema, type JsonSchema, kindSchema } from '../../contract/api/json-schema.ts'
 import { chartPage } from './chart.ts'
 import { crdFileName, crdYaml } from './crd.ts'
 import { environmentPage } from './environment.ts'
@@ -21,6 +22,9 @@ const CRD_FOLDERS = [
   join('helm', 'sluice-crds', 'files', 'crds'),
 ]
 
+/** For editors. */
+const SCHEMA_FOLDER = join('docs', 'schemas')
+
 /** Path below the repository's root to content. */
 function generated(): Map<string, string> {
   return new Map([
@@ -32,20 +36,29 @@ function generated(): Map<string, string> {
     [join('docs', 'errors.md'), errorsPage()],
     [join('docs', 'openapi.yaml'), openapiPage()],
     [join('helm', 'sluice', 'README.md'), chartPage()],
+    [join(SCHEMA_FOLDER, 'resources.json'), jsonText(fileSchema(Object.values(KINDS)))],
+    ...Object.values(KINDS).map((kind): [string, string] => [
+      join(SCHEMA_FOLDER, `${kind.singular}.json`),
+      jsonText(kindSchema(kind)),
+    ]),
   ])
 }
+
+const jsonText = (schema: JsonSchema) => `${JSON.stringify(schema, null, 2)}\n`
 
 /** Files below `root` that are missing, differ from the source, or belong to a kind that no longer exists. */
 async function stale(root: string, files: Map<string, string>): Promise<string[]> {
   const differing: string[] = []
   for (const [path, content] of files) if ((await read(join(root, path))) !== content) differing.push(path)
-  const present = await Promise.all(
-    CRD_FOLDERS.map(async (folder) =>
-      (await readdir(join(root, folder)).catch(() => []))
+  const namesIn = (folder: string) => readdir(join(root, folder)).catch(() => [])
+  const present = await Promise.all([
+    ...CRD_FOLDERS.map(async (folder) =>
+      (await namesIn(folder))
         .filter((name) => name.startsWith(`${GROUP}_`))
         .map((name) => join(folder, name)),
     ),
-  )
+    namesIn(SCHEMA_FOLDER).then((names) => names.map((name) => join(SCHEMA_FOLDER, name))),
+  ])
   const orphans = present.flat().filter((path) => !files.has(path))
   return [...differing, ...orphans].sort()
 }

@@ -3,6 +3,14 @@ import { faults, type Mutant } from '../fault.ts'
 
 export const CONTRACT: Mutant[] = [
   ...faults(
+    'contract/api/json-schema.ts',
+    'contract/api/json-schema.test.ts',
+    // An editor marks an address from the environment as wrong.
+    ["if (path.at(-1) === 'baseURL')", 'if (false)'],
+    // An editor does not see a misspelt field beside the spec.
+    ['additionalProperties: false,', ''],
+  ),
+  ...faults(
     'contract/money.ts',
     'contract/money.test.ts',
     // A cost is rounded down: the operator pays the difference.

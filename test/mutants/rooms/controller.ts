@@ -22,7 +22,7 @@ export const CONTROLLER: Mutant[] = [
     'controller/candidate.ts',
     'controller/candidate.test.ts',
     // Two controllers with one name lead at once.
-    ["`${options.instance} ${randomBytes(8).toString('hex')}`", 'options.instance'],
+    ["randomBytes(8).toString('hex')", "'same'"],
     // A leader that Redis has forgotten counts itself as one for ever.
     ['this.#now() - this.#renewedAt < this.#options.leaseMs * RENEW_DEADLINE', 'this.#renewedAt > 0'],
     // A leader that was replaced goes on.

@@ -3,12 +3,22 @@ import { faults, type Mutant } from '../fault.ts'
 
 export const TOOLS: Mutant[] = [
   ...faults(
+    'cli/completion/tree.ts',
+    'cli/completion/shells.test.ts',
+    // Files are not completed.
+    ["FILES.includes(placeholder) ? 'files' : 'text'", "'text'"],
+  ),
+  ...faults(
+    'cli/completion/bash.ts',
+    'cli/completion/shells.test.ts',
+    // The value of an option is taken for the command's next word.
+    [']()}; return ;;', ']()} ;;'],
+  ),
+  ...faults(
     'examples/compose/compose.yaml',
     'test/e2e/compose.test.ts',
     // Redis forgets the balances when it is killed.
     ['      - --appendonly\n      - "yes"\n', ''],
-    // The controller publishes, and the proxies cannot open it.
-    ['  SLUICE_SEALING_KEYS_FILE: /run/secrets/sealing-keys\n', ''],
   ),
   ...faults(
     'examples/systemd/sluice-proxy.service',
