@@ -42,7 +42,7 @@ export function treeOf(command: Command, path = ''): CompletedCommand[] {
   return [own, ...below.flatMap((one) => treeOf(one, `${path} ${one.name()}`.trim()))]
 }
 
-const placeholderIn = (flags: string) => /[<[](.*)[>\]]/.exec(flags)?.[1] ?? ''
+const placeholderIn = (flags: string) => / [<[]([^>\]]*)/.exec(flags)?.[1] ?? ''
 
 const FILES = ['path', 'file', 'folder', 'list']
 

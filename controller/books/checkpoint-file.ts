@@ -26,14 +26,14 @@ export function fileCheckpoints(folder: string): CheckpointStore {
     },
     async save(_shard, accounts, epoch) {
       if ((await read()).epoch > epoch) throw new Superseded()
-      await replace(path, `${JSON.stringify({ version: 1, epoch, accounts })}\n`)
+      // A leader that was replaced may write at the same time: each epoch has a draft of its own.
+      await replace(path, `${path}.${epoch}.new`, `${JSON.stringify({ version: 1, epoch, accounts })}\n`)
     },
   }
 }
 
 /** Writes a file so that it survives a crash of the machine. */
-async function replace(path: string, text: string): Promise<void> {
-  const draft = `${path}.new`
+async function replace(path: string, draft: string, text: string): Promise<void> {
   const file = await open(draft, 'w', 0o600)
   try {
     await file.writeFile(text)

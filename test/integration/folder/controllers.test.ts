@@ -117,6 +117,12 @@ describe('leadership', () => {
     )
   })
 
+  it('sluice explain knows the key by its name, whichever controller leads', async () => {
+    const { code, output } = await sluice('explain', '--key', 'team', '--model', 'paid')
+    expect([code, output]).toEqual([0, expect.stringMatching(/would be served[^]*would be served/)])
+    expect((await sluice('explain', '--key', 'team', '--model', 'absent')).code).toBe(1)
+  })
+
   it('kill -9 of the leader: the other one takes over, and no Credit is applied twice', async () => {
     const { leader, standby } = await fleet.sides()
     const before = await books()
