@@ -17,7 +17,7 @@ interface ThreadPoolOptions {
 
 interface Task<Question, Answer> {
   question: Question
-  signal: AbortSignal
+  signal: Pick<AbortSignal, 'aborted' | 'reason'>
   resolve: (answer: Answer) => void
   reject: (error: unknown) => void
 }
@@ -45,7 +45,7 @@ export class ThreadPool<Question, Answer> {
   }
 
   /** Rejects with ThreadEnded, or with the reason of `signal` if it aborts before a thread takes the question. */
-  ask(question: Question, signal: AbortSignal): Promise<Answer> {
+  ask(question: Question, signal: Pick<AbortSignal, 'aborted' | 'reason'>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ question, signal, resolve, reject })
       const free = [...this.#threads].find(({ isFree }) => isFree)

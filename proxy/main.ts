@@ -13,6 +13,8 @@ import { openEdge, type ProxyStatus } from './open/edge.ts'
 import { openStoreSide } from './open/store-side.ts'
 import { openUpstreams } from './open/upstreams.ts'
 import { proxyPages } from './pages.ts'
+import { openBodyThreads } from './pipeline/body/threads.ts'
+import { BodyTurns } from './pipeline/body/turns.ts'
 import { Journal } from './pipeline/request/journal.ts'
 import { SETTLE_MS } from './server/drain.ts'
 import { limitsOf } from './settings.ts'
@@ -22,6 +24,9 @@ import { ProxyMetrics } from './telemetry/metrics.ts'
 import { RequestLog } from './telemetry/request-log.ts'
 
 export type { ProxyStatus } from './open/edge.ts'
+
+/** Large bodies are rare, and a thread takes a processor and tens of megabytes while it lives. */
+const BODY_THREADS = 1
 
 interface ProxyOptions {
   store: Store
@@ -77,7 +82,9 @@ export async function startProxy({
       log.info({ epoch: table.epoch, generation: table.generation }, 'table in force')
     },
   })
-  const kept = openConversations({ store, env, limits, alarms })
+  const turns = new BodyTurns(env.SLUICE_MAX_LARGE_BODIES_PER_KEY, () => performance.now())
+  const threads = openBodyThreads(turns, BODY_THREADS)
+  const kept = openConversations({ store, env, limits, alarms, threads })
   const { follower, revocation, holds, unmetered } = storeSide
   const { upstreams } = channels
   const edge = openEdge({
@@ -85,6 +92,8 @@ export async function startProxy({
     log,
     limits,
     instance,
+    turns,
+    threads,
     ports: {
       admission: { follower, revocation, trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES) },
       conversations: kept.conversations,
@@ -97,7 +106,7 @@ export async function startProxy({
     metrics,
     pages: { ...proxyPages({ follower, health: upstreams.health }, store), ...admin },
   })
-  const parts = [channels, storeSide, kept, edge]
+  const parts = [channels, storeSide, threads, kept, edge]
   metrics.read({ ...channels.gauges, ...storeSide.gauges, ...kept.gauges, ...edge.gauges })
   const stop = async () => {
     for (const part of parts.toReversed()) await part.stop()

@@ -2,6 +2,7 @@
 import type { Environment } from '../../contract/env.ts'
 import type { Store } from '../../store/contract.ts'
 import { createAffinity } from '../affinity/affinity.ts'
+import type { BodyThreads } from '../pipeline/body/threads.ts'
 import type { Conversations } from '../pipeline/conversation/conversations.ts'
 import type { Limits } from '../pipeline/limits.ts'
 import type { StoreAlarms } from '../telemetry/alarms.ts'
@@ -13,9 +14,10 @@ interface ConversationOptions {
   env: Environment
   limits: Limits
   alarms: StoreAlarms
+  threads: BodyThreads
 }
 
-export function openConversations({ store, env, limits, alarms }: ConversationOptions) {
+export function openConversations({ store, env, limits, alarms, threads }: ConversationOptions) {
   const conversations: Conversations = {
     state: store.state,
     affinity: createAffinity(store.affinity),
@@ -27,6 +29,7 @@ export function openConversations({ store, env, limits, alarms }: ConversationOp
       ownerBytes: env.SLUICE_MAX_CONVERSATION_BYTES,
     },
     requests: limits,
+    threads,
     failed: (error) => alarms.stateFailed(error),
   }
   // All of it is in the store, so there are no gauges and there is nothing to stop.

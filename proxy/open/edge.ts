@@ -4,7 +4,8 @@ import { type AdminPage, createAdminServer } from '../../admin/server.ts'
 import type { Environment } from '../../contract/env.ts'
 import type { Log } from '../../contract/log.ts'
 import { BodyMemory } from '../pipeline/body/memory.ts'
-import { BodyTurns } from '../pipeline/body/turns.ts'
+import type { BodyThreads } from '../pipeline/body/threads.ts'
+import type { BodyTurns } from '../pipeline/body/turns.ts'
 import type { Limits } from '../pipeline/limits.ts'
 import type { Ports } from '../pipeline/ports.ts'
 import { Shutdown } from '../pipeline/request/shutdown.ts'
@@ -43,6 +44,8 @@ interface EdgeOptions {
   instance: string
   /** All but the body intake, which is made here. */
   ports: Omit<Ports, 'bodies'>
+  turns: BodyTurns
+  threads: BodyThreads
   follower: Pick<TableFollower, 'caughtUp' | 'reachable' | 'applied'>
   metrics: ProxyMetrics
   /** Guarded paths of the admin port. */
@@ -52,11 +55,8 @@ interface EdgeOptions {
 export function openEdge(options: EdgeOptions) {
   const { env, log, limits, instance, follower, metrics, pages } = options
   const now = () => performance.now()
-  const bodies = {
-    limits,
-    memory: new BodyMemory(bodyMemoryOf(env).requests),
-    turns: new BodyTurns(env.SLUICE_MAX_LARGE_BODIES_PER_KEY, now),
-  }
+  const { turns, threads } = options
+  const bodies = { limits, memory: new BodyMemory(bodyMemoryOf(env).requests), turns, threads }
   const ports = { ...options.ports, bodies }
   const overload = new Overload(loadLimitsOf(env))
   const shutdown = new Shutdown()

@@ -25,7 +25,7 @@ export interface UpstreamRequest {
   /** Names in lower case. */
   headers: Record<string, string>
   /** Null: none. The length of a stream is not known; it is destroyed with the request. */
-  body: Buffer | Readable | null
+  body: Buffer | readonly Buffer[] | Readable | null
 }
 
 /** In milliseconds: until the answer begins, between two chunks of it, and for the whole exchange. */
@@ -91,14 +91,24 @@ const QUEUED_WHOLE_BYTES = 1_048_576
 const PIECE_BYTES = 262_144
 
 /** A large body as pieces, of which undici queues one at a time: it is sent when the last one is. */
-function inPieces(request: UpstreamRequest): UpstreamRequest {
-  const { body, headers } = request
-  if (!Buffer.isBuffer(body) || body.length <= QUEUED_WHOLE_BYTES) return request
-  const pieces = function* () {
-    for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES)
+function inPieces({
+  body,
+  ...request
+}: UpstreamRequest): UpstreamRequest & { body: Buffer | Readable | null } {
+  if (body === null || body instanceof Readable) return { ...request, body }
+  if (Buffer.isBuffer(body) && body.length <= QUEUED_WHOLE_BYTES) return { ...request, body }
+  const parts = Buffer.isBuffer(body) ? [body] : body
+  const pieces = async function* () {
+    for (const part of parts)
+      for (let at = 0; at < part.length; at += PIECE_BYTES) {
+        yield part.subarray(at, at + PIECE_BYTES)
+        // Without this, others wait until the socket buffers are full: 4 MB at once, 5 ms.
+        await new Promise(setImmediate)
+      }
   }
   const stream = Readable.from(pieces(), { objectMode: false, highWaterMark: PIECE_BYTES })
-  return { ...request, body: stream, headers: { ...headers, 'content-length': String(body.length) } }
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  return { ...request, body: stream, headers: { ...request.headers, 'content-length': String(length) } }
 }
 
 /** undici's own time-outs are coarse and would continue during a pause. */

@@ -98,7 +98,9 @@ async function read(
   if ('prefix' in body) throw new TypeError('the relay takes no uploads')
   const { bytes } = body
   const parse = () => parseRelayRequest(bytes, withScan(limits.json, body))
-  const request = await ctx.stage('parse', () => turns.take(client, bytes.length, ctx.cancel, parse))
+  const request = await ctx.stage('parse', () =>
+    body.shared === undefined ? parse() : turns.take(client, ctx.cancel, async () => parse()),
+  )
   ctx.record.stream = request.stream
   ctx.record.relay = { origin: originOf(request.url), style: request.style, sent: 0, received: 0 }
   return request

@@ -12,7 +12,8 @@ import type { UpstreamRequest } from '../outbound/exchange.ts'
 export interface Content {
   /** Path of the endpoint, for example `/chat/completions`. */
   path: string
-  body: Buffer | Readable
+  /** Pieces are sent one after the other. */
+  body: Buffer | readonly Buffer[] | Readable
   /** Absent: application/json. */
   contentType?: string
   /** Names in lower case. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { featuresOf } from '../../../contract/profiles.ts'
 import { ephemeralKeyRing } from '../../../store/sealing.ts'
 import { createEnvelopes } from '../core/hub/envelope.ts'
+import { inOnePiece } from '../core/json/splice.ts'
 import { lanesOf } from '../core/lanes/index.ts'
 import type { DialectName } from '../core/neutral/types.ts'
 import type { ParsedRequest } from '../core/request.ts'
@@ -85,7 +86,7 @@ describe('state that a chat upstream attaches to a tool call is returned to it',
       content: 'ok',
     }))
     const messages = [...first.messages, { role: 'assistant', content }, { role: 'user', content: results }]
-    const [a, b] = calls(laneOf('messages', { ...first, messages }).body)
+    const [a, b] = calls(inOnePiece(laneOf('messages', { ...first, messages }).body))
     expect(a).toMatchObject({ id: 'call_a', extra_content: STATE })
     expect(b).not.toHaveProperty('extra_content')
   })
@@ -99,7 +100,7 @@ describe('state that a chat upstream attaches to a tool call is returned to it',
       output: 'ok',
     }))
     const input = [{ role: 'user', content: 'Hi' }, ...(output as object[]), ...results]
-    const [a, b] = calls(laneOf('responses', { model: 'm', tools, input }).body)
+    const [a, b] = calls(inOnePiece(laneOf('responses', { model: 'm', tools, input }).body))
     expect(a).toMatchObject({ id: 'call_a', extra_content: STATE })
     expect(b).not.toHaveProperty('extra_content')
   })

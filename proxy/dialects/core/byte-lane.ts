@@ -5,7 +5,7 @@ import type { Delivered } from '../../../contract/sizes.ts'
 import type { Usage } from '../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
 import type { Change } from './json/edit.ts'
-import type { Cut } from './json/splice.ts'
+import type { Cut, SentBody } from './json/splice.ts'
 import type { Losses } from './neutral/losses.ts'
 import type { Envelopes } from './neutral/types.ts'
 import type { ParsedRequest } from './request.ts'
@@ -71,7 +71,7 @@ export interface StreamObserver {
 /** Passes requests and answers between a client and an upstream of the same dialect. */
 export interface ByteLane<Own = unknown> {
   /** The request's bytes with the edits spliced in. */
-  splice(request: ParsedRequest<Own>, edits: RequestEdits): Buffer
+  splice(request: ParsedRequest<Own>, edits: RequestEdits): SentBody
   /**
    * Opens the vendor state that the gateway sealed: restores state of this dialect's upstreams, and removes any other
    * together with the item that carries it. Absent: requests carry none. Throws GatewayError invalid_request for an

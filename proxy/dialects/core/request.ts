@@ -79,6 +79,8 @@ export interface ParsedRequest<Own = unknown> {
   compacts?: true
   /** Client headers that mean something in the dialect, such as a version; names in lower case. */
   headers: Record<string, string>
+  /** The body contains vendor state that the gateway sealed. Absent: not searched yet. */
+  sealed?: boolean
 }
 
 /** A request that is too large to hold in memory. */

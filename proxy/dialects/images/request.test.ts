@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { inOnePiece } from '../core/json/splice.ts'
 import { readBoundary } from './form/boundary.ts'
 import { parseForm } from './form/parse.ts'
 import { imageEdits, images } from './index.ts'
@@ -208,7 +209,7 @@ describe('edits as a form', () => {
     const body = formBody(entries)
     const request = imageEdits.parseRequest(body, LIMITS, { 'content-type': MULTIPART })
     const boundary = readBoundary(request.contentType ?? '')
-    const sent = imageEdits.byteLane.splice(request, EDITS)
+    const sent = inOnePiece(imageEdits.byteLane.splice(request, EDITS))
     expect(request.contentType).not.toContain('X-BOUNDARY')
     expect(sent.toString('latin1')).not.toContain('X-BOUNDARY')
     const parts = parseForm(sent, boundary, 80).map(({ start, end, ...head }) => [

@@ -6,6 +6,7 @@ import { type JsonObject, parseJsonObject } from '../core/json/body.ts'
 import { BodyValue } from '../core/json/body-value.ts'
 import { refusal } from '../core/json/fields.ts'
 import { modelSpan, splice } from '../core/json/model-splice.ts'
+import type { SentBody } from '../core/json/splice.ts'
 import { isRecord, isText } from '../core/json/value.ts'
 import { decodedLength } from '../core/json/weigh.ts'
 import type { FormLimits, JsonLimits, ParsedRequest, ParsedUpload } from '../core/request.ts'
@@ -63,7 +64,7 @@ export function parseUpload(
 }
 
 /** The request with another model. Forms always get a new boundary. */
-export function spliceRequest(request: ParsedRequest<ImagesOwn>, edits: RequestEdits): Buffer {
+export function spliceRequest(request: ParsedRequest<ImagesOwn>, edits: RequestEdits): SentBody {
   const { own } = request
   switch (own.kind) {
     case 'json':

@@ -3,6 +3,7 @@
 import { after, isLater, rescued, type Soon } from '../../../kit/soon.ts'
 import type { Answer } from '../../dialects/core/byte-lane.ts'
 import { readError } from '../../dialects/core/errors/read.ts'
+import { inOnePiece } from '../../dialects/core/json/splice.ts'
 import type { Lane } from '../../dialects/core/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../../errors.ts'
 import { send, type UpstreamResponse } from '../../outbound/exchange.ts'
@@ -151,7 +152,11 @@ function dispatch(
   }
   return send(
     dispatchers.get(key, channel),
-    upstreamRequest(channel, upload === undefined ? lane : { ...lane, body: upload.open(lane.body) }, accept),
+    upstreamRequest(
+      channel,
+      upload === undefined ? lane : { ...lane, body: upload.open(inOnePiece(lane.body)) },
+      accept,
+    ),
     timeouts,
     call.signal,
   )

@@ -1,6 +1,7 @@
 /** Ports for reading a body. */
 import type { Limits } from '../limits.ts'
 import type { BodyMemory } from './memory.ts'
+import type { BodyThreads } from './threads.ts'
 import type { BodyTurns } from './turns.ts'
 
 export interface BodyIntake {
@@ -9,4 +10,6 @@ export interface BodyIntake {
   memory: BodyMemory
   /** Bounds how many large bodies of one client are parsed at a time. */
   turns: BodyTurns
+  /** Parse large bodies. */
+  threads: BodyThreads
 }

@@ -14,6 +14,8 @@ export interface WholeBody {
   bytes: Buffer
   /** Of a JSON object that was scanned while it arrived, within the bounds of `BodyBounds.json`. */
   members?: Member[]
+  /** The bytes of a JSON body that takes long to parse, in memory that a thread can share. */
+  shared?: SharedArrayBuffer
 }
 
 /** The beginning of a body that is too large to hold in memory. The rest stays unread until the upload takes it. */
@@ -80,15 +82,20 @@ export async function readBody(
       ? undefined
       : new JsonScanner({ limits: json, onlyObjects: true, each: (entry) => entries.push(entry) })
   const look = (chunk: Buffer) => scanner?.push(chunk)
-  const { body, lease } = await collect(req, res, {
+  const { chunks, lease, large } = await collect(req, res, {
     maxBodyBytes,
     maxBytes,
     memory,
     look: isGzip ? undefined : look,
   })
-  if (!Buffer.isBuffer(body)) return body
-  const bytes = isGzip ? await inflate(body, limits.maxInflatedBytes, lease, look) : body
-  return scanner === undefined ? { bytes } : { bytes, members: membersOf(bytes, entries) }
+  if (large !== undefined) return { ...large, prefix: await joined(chunks) }
+  const sent = isGzip ? (isLarge(chunks) ? await joined(chunks) : whole(chunks)) : undefined
+  const all = sent === undefined ? chunks : await inflate(sent, limits.maxInflatedBytes, lease, look)
+  if (scanner === undefined) return { bytes: isLarge(all) ? await joined(all) : whole(all) }
+  const isHeavy = isLarge(all) || scanner.values > MANY_VALUES
+  const bytes = isHeavy ? await joined(all) : whole(all)
+  if (isHeavy && bytes.buffer instanceof SharedArrayBuffer) return { bytes, shared: bytes.buffer }
+  return { bytes, members: membersOf(bytes, entries) }
 }
 
 /** `limits`, with what the scan of this body has found. */
@@ -98,6 +105,11 @@ export function withScan(limits: JsonLimits, { bytes, members }: WholeBody): Jso
 
 /** Smaller bodies are scanned when they are whole. */
 const SCAN_FROM_BYTES = 131_072
+/** Larger bodies take milliseconds to parse, and so do smaller ones with more values than MANY_VALUES. */
+const LARGE_BYTES = 1_048_576
+const MANY_VALUES = 20_000
+/** Bytes that one client may send, or that are copied, before others have their turn: less than a millisecond of work. */
+const STEP_BYTES = 262_144
 /** Larger than zlib's own 16 KiB: each chunk is a turn of the event loop. */
 const INFLATED_CHUNK_BYTES = 131_072
 
@@ -120,11 +132,18 @@ interface Collecting {
   look: ((chunk: Buffer) => void) | undefined
 }
 
+interface Collected {
+  chunks: Buffer[]
+  lease: BodyLease
+  /** The chunks are only the beginning. */
+  large?: Omit<LargeBody, 'prefix'>
+}
+
 function collect(
   req: IncomingMessage,
   res: ServerResponse,
   { maxBodyBytes: heldBytes, maxBytes, memory, look }: Collecting,
-): Promise<{ body: Buffer | LargeBody; lease: BodyLease }> {
+): Promise<Collected> {
   return new Promise((resolve, reject) => {
     // Events from before are not repeated: the client left, or its body was refused as broken.
     if (req.destroyed || res.destroyed || res.writableEnded) return reject(new ClientGone())
@@ -138,13 +157,16 @@ function collect(
     const lease = memory.lease(refuse)
     res.once('close', () => lease.release())
     let size = 0
+    let step = 0
     let ended = false
-    const done = (body: Buffer | LargeBody) => {
+    const done = (large?: Collected['large']) => {
       lease.complete()
-      resolve({ body, lease })
+      resolve({ chunks: held.all(), lease, ...(large && { large }) })
+      held.clear()
     }
     const take = (chunk: Buffer) => {
       size += chunk.length
+      step += chunk.length
       if (size <= maxBytes) {
         held.push(chunk)
         lease.take(chunk.length)
@@ -155,13 +177,16 @@ function collect(
           return
         }
       }
-      if (size <= heldBytes) return
       if (size > maxBytes) refuse(tooLarge(maxBytes))
-      else {
+      else if (size > heldBytes) {
         req.off('data', take).pause()
-        done({ prefix: held.whole(), sent: () => lease.release(), req, res, maxBytes })
+        done({ sent: () => lease.release(), req, res, maxBytes })
+      } else if (step >= STEP_BYTES) {
+        step = 0
+        // Without this, a fast client sends megabytes before another has its turn.
+        req.pause()
+        setImmediate(() => req.resume())
       }
-      held.clear()
     }
     req.on('data', take)
     const gone = () => {
@@ -169,8 +194,7 @@ function collect(
     }
     req.on('end', () => {
       ended = true
-      done(held.whole())
-      held.clear()
+      done()
     })
     req.on('error', gone)
     req.on('close', gone)
@@ -200,10 +224,9 @@ class Pieces {
     this.#size += chunk.length
   }
 
-  whole(): Buffer {
+  all(): Buffer[] {
     this.#seal()
-    const [only, second] = this.#whole
-    return only !== undefined && second === undefined ? only : Buffer.concat(this.#whole)
+    return this.#whole
   }
 
   clear(): void {
@@ -227,12 +250,41 @@ class Pieces {
   }
 }
 
+function whole(chunks: readonly Buffer[]): Buffer {
+  const [only, second] = chunks
+  return only !== undefined && second === undefined ? only : Buffer.concat(chunks)
+}
+
+function isLarge(chunks: readonly Buffer[]): boolean {
+  return sizeOf(chunks) > LARGE_BYTES
+}
+
+function sizeOf(chunks: readonly Buffer[]): number {
+  return chunks.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** The chunks in one piece of shared memory, copied in steps. */
+async function joined(chunks: readonly Buffer[]): Promise<Buffer> {
+  const bytes = Buffer.from(new SharedArrayBuffer(sizeOf(chunks)))
+  let at = 0
+  let step = 0
+  for (const chunk of chunks) {
+    chunk.copy(bytes, at)
+    at += chunk.length
+    step += chunk.length
+    if (step < STEP_BYTES) continue
+    step = 0
+    await new Promise(setImmediate)
+  }
+  return bytes
+}
+
 function inflate(
   body: Buffer,
   maxBytes: number,
   lease: BodyLease,
   look: (chunk: Buffer) => void,
-): Promise<Buffer> {
+): Promise<Buffer[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -248,7 +300,7 @@ function inflate(
         gunzip.destroy(GatewayError.from(error))
       }
     })
-    gunzip.on('end', () => resolve(Buffer.concat(chunks)))
+    gunzip.on('end', () => resolve(chunks))
     gunzip.on('error', (error) =>
       reject(
         error instanceof GatewayError

@@ -2,10 +2,11 @@
 import { keyHash } from '../../../contract/ids.ts'
 import { after } from '../../../kit/soon.ts'
 import type { Caller } from '../../auth/authenticate.ts'
-import type { ParsedRequest } from '../../dialects/core/request.ts'
+import type { JsonLimits, ParsedRequest } from '../../dialects/core/request.ts'
 import type { Call } from '../call.ts'
 import type { AdmittedContext } from '../request/context.ts'
 import type { BodyIntake } from './intake.ts'
+import type { SharedBody } from './job.ts'
 import { type WholeBody, withScan } from './read-body.ts'
 import { openUpload, type Upload } from './upload.ts'
 
@@ -17,17 +18,19 @@ export interface ReadRequest {
 
 /** Throws GatewayError for a body that is not a valid request of the endpoint, and ClientGone. */
 export function readRequest(
-  { limits, turns }: Pick<BodyIntake, 'limits' | 'turns'>,
+  { limits, threads }: Pick<BodyIntake, 'limits' | 'threads'>,
   ctx: AdmittedContext,
   call: Call,
 ): Promise<ReadRequest> {
   const { api } = call.endpoint
   const from = performance.now()
-  const bounds = { ...limits.json, mayBeEmpty: call.generate === false }
-  const parse = (whole: WholeBody) =>
-    turns.take(ctx.caller.hash, whole.bytes.length, ctx.cancel, () =>
-      api.parseRequest(whole.bytes, withScan(bounds, whole), ctx.req.headers, ctx.req.url),
-    )
+  const bounds = boundsOf(call, limits.json)
+  const { headers, url } = call.req
+  const parse = (whole: WholeBody) => {
+    const { bytes, shared } = whole
+    if (shared === undefined) return api.parseRequest(bytes, withScan(bounds, whole), headers, url)
+    return threads.parse(ctx.caller.hash, sharedBody(call, bounds, shared), ctx.cancel)
+  }
   const noted = (read: ReadRequest) => {
     ctx.record.model = loggedModel(read.request.head.model, ctx.caller)
     ctx.record.stream = read.request.head.stream
@@ -43,6 +46,17 @@ export function readRequest(
       (request) => noted({ request }),
     )
   })
+}
+
+/** The body of a call as threads take it. `json`: the limits of all bodies. */
+export function sharedBody(call: Call, json: JsonLimits, bytes: SharedArrayBuffer): SharedBody {
+  const { endpoint, req } = call
+  const { headers, url } = req
+  return { endpoint: endpoint.name, bytes, limits: boundsOf(call, json), headers, url }
+}
+
+function boundsOf({ generate }: Call, json: JsonLimits): JsonLimits {
+  return { ...json, mayBeEmpty: generate === false }
 }
 
 /** Some clients send their key as the model; it must never be logged. */

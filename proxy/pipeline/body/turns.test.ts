@@ -4,7 +4,6 @@ import { BodyTurns } from './turns.ts'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate'] }))
 afterEach(() => vi.useRealTimers())
 
-const LARGE = 1_048_577
 const PARSE_MS = 10
 
 /** A clock that advances only while a body is parsed. */
@@ -12,11 +11,8 @@ function setUp(most = 2) {
   const clock = { now: 0 }
   const turns = new BodyTurns(most, () => clock.now)
   const parsed: string[] = []
-  const send = (
-    name: string,
-    { client = 'key', bytes = LARGE, signal = new AbortController().signal } = {},
-  ) =>
-    turns.take(client, bytes, signal, () => {
+  const send = (name: string, { client = 'key', signal = new AbortController().signal } = {}) =>
+    turns.take(client, signal, async () => {
       clock.now += PARSE_MS
       parsed.push(name)
       return name
@@ -37,15 +33,13 @@ test('two large bodies of a client are parsed, the others in order as places bec
   expect(turns.size).toBe(0)
 })
 
-test('neither small bodies nor other clients wait for them', async () => {
+test('other clients do not wait for them', async () => {
   const { parsed, send } = setUp(1)
   void send('a')
   void send('b')
-  void send('small', { bytes: LARGE - 1 })
-  expect(parsed).toEqual(['small'])
   void send('other', { client: 'other' })
   await vi.advanceTimersByTimeAsync(1)
-  expect(parsed).toEqual(['small', 'a', 'other'])
+  expect(parsed).toEqual(['a', 'other'])
 })
 
 test('a client that leaves frees its place', async () => {
@@ -68,7 +62,7 @@ test('a client that leaves frees its place', async () => {
 
 test('a body that cannot be parsed frees its place', async () => {
   const { turns, send } = setUp(1)
-  const broken = turns.take('key', LARGE, new AbortController().signal, () => {
+  const broken = turns.take('key', new AbortController().signal, async () => {
     throw new Error('no JSON')
   })
   const failed = expect(broken).rejects.toThrow('no JSON')

@@ -1,13 +1,9 @@
 /**
- * Parses only a few large bodies of one client at a time, in the order of their arrival. Parsing a body blocks the event
- * loop: without this, a client that sends many would shut out all others.
+ * Parses only a few large bodies of one client at a time, in the order of their arrival. Without this, a client that sends
+ * many would keep all threads and half of the memory.
  */
 
 import type { Cancellation } from '../../../kit/cancel.ts'
-import type { Soon } from '../../../kit/soon.ts'
-
-/** Smaller ones are parsed at once. */
-const LARGE_BYTES = 1_048_576
 
 interface Client {
   parsing: number
@@ -25,12 +21,8 @@ export class BodyTurns {
     this.#now = now
   }
 
-  /** Calls `parse` when it is the turn of this body. Rejects with the signal's reason if it aborts first. */
-  take<R>(client: string, bytes: number, signal: Cancellation, parse: () => R): Soon<R> {
-    return bytes <= LARGE_BYTES ? parse() : this.#takeLarge(client, signal, parse)
-  }
-
-  async #takeLarge<R>(client: string, signal: Cancellation, parse: () => R): Promise<R> {
+  /** Calls `parse` when it is the turn of this large body. Rejects with the signal's reason if it aborts first. */
+  async take<R>(client: string, signal: Cancellation, parse: () => Promise<R>): Promise<R> {
     await this.#enter(client, signal)
     let took = 0
     try {
@@ -39,7 +31,7 @@ export class BodyTurns {
       signal.throwIfAborted()
       const from = this.#now()
       try {
-        return parse()
+        return await parse()
       } finally {
         took = this.#now() - from
       }

@@ -1,6 +1,7 @@
 /** Ports of conversations. */
 import type { KeyRing } from '../../../store/sealing.ts'
 import type { Affinity } from '../../affinity/affinity.ts'
+import type { BodyThreads } from '../body/threads.ts'
 import type { Limits } from '../limits.ts'
 import type { KeptConversations } from './previous.ts'
 
@@ -11,6 +12,8 @@ export interface Conversations extends KeptConversations {
   sealing: KeyRing
   /** The bounds on a request also apply to a stored conversation that is sent as a whole. */
   requests: Limits
+  /** Convert large requests. */
+  threads: Pick<BodyThreads, 'convert'>
   /** An answer could not be kept. */
   failed(error: unknown): void
 }

@@ -8,7 +8,7 @@ import type { AffinityKind } from '../../affinity/affinity.ts'
 import { sessionOf } from '../../affinity/session.ts'
 import { ownerOf } from '../../auth/authenticate.ts'
 import type { ChainPosition, Chains } from '../../dialects/core/chains.ts'
-import type { Lanes, ReadyLanes } from '../../dialects/core/lanes/index.ts'
+import type { Lanes } from '../../dialects/core/lanes/index.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Call } from '../call.ts'
@@ -127,7 +127,7 @@ async function continued(
     lanes: {
       open: async (target) => {
         const knows = target.lane === 'byte' && keeps(target.channel) && !target.withoutState
-        return knows ? { ...native.open(target), byReference: true } : (await whole()).open(target)
+        return knows ? { ...(await native.open(target)), byReference: true } : (await whole()).open(target)
       },
     },
   }
@@ -141,8 +141,8 @@ function checkSize(history: readonly string[], { body }: ParsedRequest, maxBytes
   throw new GatewayError('request_too_large', message, { param: 'previous_response_id' })
 }
 
-function lanesFor({ conversations, call, ctx, route }: Opening, request: ParsedRequest): ReadyLanes {
-  return requestLanes(conversations.sealing, ctx.caller, { endpoint: call.endpoint, route, request })
+function lanesFor({ conversations, call, ctx, route }: Opening, request: ParsedRequest): Lanes {
+  return requestLanes(conversations, ctx, { call, route, request })
 }
 
 /** First the channel of state that only it can read, then the one that keeps the conversation, then the session's. */

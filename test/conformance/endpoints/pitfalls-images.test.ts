@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { featuresOf } from '../../../contract/profiles.ts'
 import type { ClientApi } from '../../../proxy/dialects/core/dialect.ts'
-import { hubLane } from '../../../proxy/dialects/core/lanes/hub.ts'
+import { convert, hubLane } from '../../../proxy/dialects/core/lanes/hub.ts'
 import { sseEvents } from '../../../proxy/dialects/core/sse/events.ts'
 import { embeddings } from '../../../proxy/dialects/embeddings/index.ts'
 import { imageEdits, images } from '../../../proxy/dialects/images/index.ts'
@@ -136,18 +136,17 @@ describe('7.23 images', () => {
     const { codec, lossNames } = dialectOf(client)
     const parsed = parse(client, client === 'messages' ? { ...body, max_tokens: 9 } : body)
     const about = { parsed, id: 'X', created: 1_700, inputTokens: 9, envelopes }
-    const lane = hubLane(
-      { codec, lossNames },
-      { ...about, request: codec.decodeRequest(parsed, envelopes) },
-      {
-        upstream: images,
-        model: 'up',
-        features: featuresOf('images', undefined),
-        withoutCarriers: false,
-        defaultMaxOutputTokens: 9,
-        unsupported: 'Drop',
-      },
-    )
+    const from = { codec, lossNames }
+    const request = codec.decodeRequest(parsed, envelopes)
+    const target = {
+      upstream: images,
+      model: 'up',
+      features: featuresOf('images', undefined),
+      withoutCarriers: false,
+      defaultMaxOutputTokens: 9,
+      unsupported: 'Drop' as const,
+    }
+    const lane = hubLane(from, { ...about, request }, target, convert(from, request, target))
     expect(lane.path).toBe('/images/edits')
     const form = lane.body.toString('latin1')
     expect(form).toContain('content-type: image/png\r\n')

@@ -3,7 +3,7 @@
 import type { RequestEdits } from '../../core/byte-lane.ts'
 import { editCuts, type ModelSpan, modelSpan } from '../../core/json/model-splice.ts'
 import { type Member, scanObject } from '../../core/json/scanner.ts'
-import { cut, type Span, spanOf } from '../../core/json/splice.ts'
+import { cutToSend, type SentBody, type Span, spanOf } from '../../core/json/splice.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import type { ParsedRequest } from '../../core/request.ts'
 
@@ -22,7 +22,7 @@ export function splicePoints(members: readonly Member[]): SplicePoints {
  * The request's bytes with the edits of all dialects and, if requested, the option that makes a stream report usage; the
  * body itself when nothing changes.
  */
-export function splice(request: ParsedRequest<SplicePoints>, edits: RequestEdits): Buffer {
+export function splice(request: ParsedRequest<SplicePoints>, edits: RequestEdits): SentBody {
   const { body, head, own } = request
   const { options } = own
   const cuts = editCuts(request, edits)
@@ -35,7 +35,7 @@ export function splice(request: ParsedRequest<SplicePoints>, edits: RequestEdits
       cuts.push({ ...options, text: JSON.stringify({ ...(isRecord(own) && own), include_usage: true }) })
     }
   }
-  return cut(body, cuts)
+  return cutToSend(body, cuts)
 }
 
 /** True when the client requests usage, in options that no upstream can read differently. */

@@ -8,7 +8,7 @@ import { imageEdits, images } from '../../images/index.ts'
 import { messages } from '../../messages/index.ts'
 import { responses } from '../../responses/index.ts'
 import type { Dialect } from '../dialect.ts'
-import { hubLane } from '../lanes/hub.ts'
+import { convert, hubLane } from '../lanes/hub.ts'
 import { sseEvents } from '../sse/events.ts'
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64')
@@ -36,14 +36,15 @@ function laneOf(client: Dialect, upstream: Dialect, body: object, unsupported: '
   const request = client.codec.decodeRequest(parsed, envelopes)
   const about = { request, parsed, id: 'X', created: 1700, inputTokens: 9, envelopes }
   const type = upstream.name === 'images' ? 'images' : 'responses'
-  return hubLane(client, about, {
+  const target = {
     upstream,
     model: 'up',
     features: featuresOf(type, undefined),
     withoutCarriers: false,
     defaultMaxOutputTokens: 9,
     unsupported,
-  })
+  }
+  return hubLane(client, about, target, convert(client, request, target))
 }
 
 function answerOf(lane: ReturnType<typeof laneOf>, value: object, asStream = false) {

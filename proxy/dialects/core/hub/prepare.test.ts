@@ -4,7 +4,7 @@ import { GatewayError } from '../../../errors.ts'
 import { DIALECTS } from '../../index.ts'
 import { noLosses } from '../../testing.ts'
 import type { DialectName, ModelRequest } from '../neutral/types.ts'
-import { prepare } from './prepare.ts'
+import { prepare, readingOf } from './prepare.ts'
 
 function prepared(stops: number, dialect: DialectName) {
   const request: ModelRequest = {
@@ -23,9 +23,9 @@ function prepared(stops: number, dialect: DialectName) {
 }
 
 it('stop sequences are removed for an upstream without them, and found by the gateway', () => {
-  const { request, filters } = prepared(64, 'responses')
+  const { request, answer } = prepared(64, 'responses')
   expect(request.stop).toBeUndefined()
-  expect(filters).toHaveLength(1)
+  expect(readingOf(answer, DIALECTS.responses).filters).toHaveLength(1)
   expect(prepared(65, 'chat').request.stop).toHaveLength(65)
 })
 

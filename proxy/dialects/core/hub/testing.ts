@@ -9,6 +9,7 @@ import type { ToolRules } from '../dialect.ts'
 import { fold } from '../neutral/fold.ts'
 import type {
   DialectName,
+  Emit,
   FunctionTool,
   ModelAnswer,
   ModelRequest,
@@ -17,6 +18,8 @@ import type {
   ToolCallPart,
 } from '../neutral/types.ts'
 import { unfold } from '../neutral/unfold.ts'
+import { readingOf } from './prepare.ts'
+import { restoreCalls } from './tool-restore.ts'
 import { adaptTools } from './tools.ts'
 
 export const schema = { type: 'object', properties: { city: { type: 'string' } } }
@@ -62,7 +65,9 @@ export function adapt(
   const features = featuresOf(typeOf(dialect), undefined, overrides)
   const adapted = adaptTools(request, { dialect, rules: toolRules(dialect), features }, losses)
   expect(request).toEqual(before)
-  return { ...adapted, losses: losses.names }
+  const { takesText } = readingOf({ ...adapted, stop: [] }, DIALECTS[dialect])
+  const restore = adapted.restores ? (emit: Emit) => restoreCalls(adapted.names, emit) : undefined
+  return { ...adapted, takesText, restore, losses: losses.names }
 }
 
 export function refusal(

@@ -38,6 +38,11 @@ export class ToolNames {
     return this.#wire.get(keyOf(tool)) ?? this.#legal(this.#flat(tool))
   }
 
+  /** The tools, in an order in which they get the same names again. */
+  get tools(): ToolName[] {
+    return [...this.#tools.values()]
+  }
+
   /** The tool that has this name at the upstream. */
   tool(wire: string): ToolName | undefined {
     return this.#tools.get(wire)

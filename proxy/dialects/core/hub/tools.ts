@@ -1,6 +1,6 @@
 /**
  * Adapts the tools of a request to the upstream: custom tools become functions where it has none, namespaces become
- * parts of names, other vendors' tools are dropped. Maps the calls of the answer back.
+ * parts of names, other vendors' tools are dropped.
  */
 import type { Features } from '../../../../contract/profiles.ts'
 import { present } from '../../../../kit/present.ts'
@@ -12,17 +12,15 @@ import type {
   CustomTool,
   FunctionTool,
   ModelRequest,
-  PartFilter,
   Tool,
   ToolCallPart,
   ToolChoice,
   ToolResult,
   Turn,
 } from '../neutral/types.ts'
-import type { TakesText } from './call-guard.ts'
 import { adaptChoice, ChoosableTools } from './tool-choice.ts'
 import { keyOf, legalCallId, type ToolName, ToolNames } from './tool-names.ts'
-import { restoreCalls, wrapInput } from './tool-restore.ts'
+import { wrapInput } from './tool-restore.ts'
 
 /** The tool support of an upstream whose dialect is not the client's. */
 export interface ToolTarget {
@@ -33,9 +31,9 @@ export interface ToolTarget {
 
 interface AdaptedTools {
   request: ModelRequest
-  /** Maps the calls of the answer back; absent when there is nothing to map. */
-  restore?: PartFilter
-  takesText: TakesText
+  names: ToolNames
+  /** The calls of the answer must be mapped back. */
+  restores: boolean
 }
 
 const INPUT_SCHEMA = {
@@ -67,8 +65,8 @@ export function adaptTools(original: ModelRequest, target: ToolTarget, losses: L
   }
   return {
     request: adapted,
-    takesText: (name) => names.tool(name)?.kind === 'custom',
-    ...(adapter.changed && { restore: (emit) => restoreCalls(names, emit) }),
+    names,
+    restores: adapter.changed,
   }
 }
 

@@ -5,8 +5,8 @@ export class BodyValue {
   readonly #bytes: Buffer
   #value: Fields | undefined
 
-  /** `value`: of the bytes. */
-  constructor(bytes: Buffer, value: Fields) {
+  /** `value`: of the bytes. Absent: they are parsed when it is needed. */
+  constructor(bytes: Buffer, value?: Fields) {
     this.#bytes = bytes
     this.#value = value
   }

@@ -3,7 +3,7 @@
 import type { RequestEdits } from '../byte-lane.ts'
 import type { ParsedRequest } from '../request.ts'
 import type { Member } from './scanner.ts'
-import { type Cut, cut, type Span, spanOf } from './splice.ts'
+import { type Cut, cutToSend, type SentBody, type Span, spanOf } from './splice.ts'
 
 /** The positions that a splice needs. */
 export interface ModelSpan {
@@ -25,8 +25,8 @@ export function modelSpan(members: readonly Member[], limitFields: readonly stri
 }
 
 /** The request's bytes with the edits; the body itself when nothing changes. */
-export function splice(request: ParsedRequest<ModelSpan>, edits: RequestEdits): Buffer {
-  return cut(request.body, editCuts(request, edits))
+export function splice(request: ParsedRequest<ModelSpan>, edits: RequestEdits): SentBody {
+  return cutToSend(request.body, editCuts(request, edits))
 }
 
 /** Another model name, a limit on output tokens, and the further cuts. */

@@ -96,6 +96,11 @@ export class JsonScanner {
     this.#each = each
   }
 
+  /** Brackets and commas so far: at least the number of values. */
+  get values(): number {
+    return this.#values
+  }
+
   /** Takes the next bytes. Throws GatewayError invalid_request past a limit, nothing else on any bytes. */
   push(bytes: Buffer): void {
     const { maxDepth, maxKeys, maxValues = Infinity } = this.#limits

@@ -27,12 +27,31 @@ export function memberCut(members: readonly Member[], key: string, text: string)
 
 /** The body itself when there is nothing to cut. */
 export function cut(body: Buffer, cuts: readonly Cut[]): Buffer {
-  if (cuts.length === 0) return body
+  return cuts.length === 0 ? body : Buffer.concat(piecesOf(body, cuts))
+}
+
+/** A body as it is sent: whole, or in pieces that are sent one after the other. */
+export type SentBody = Buffer | readonly Buffer[]
+
+/** The body in one piece. */
+export function inOnePiece(body: SentBody): Buffer {
+  return Buffer.isBuffer(body) ? body : Buffer.concat(body)
+}
+
+/** Larger bodies are sent in pieces: copying 16 MiB into one holds up the process for 5 to 20 ms. */
+const JOINED_BYTES = 1_048_576
+
+/** Like cut, without a copy of a large body. */
+export function cutToSend(body: Buffer, cuts: readonly Cut[]): SentBody {
+  return cuts.length === 0 || body.length <= JOINED_BYTES ? cut(body, cuts) : piecesOf(body, cuts)
+}
+
+function piecesOf(body: Buffer, cuts: readonly Cut[]): Buffer[] {
   const pieces: Buffer[] = []
   let from = 0
   for (const { start, end, text } of cuts.toSorted((a, b) => a.start - b.start)) {
     pieces.push(body.subarray(from, start), Buffer.from(text))
     from = end
   }
-  return Buffer.concat([...pieces, body.subarray(from)])
+  return [...pieces, body.subarray(from)]
 }

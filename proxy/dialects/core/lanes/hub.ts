@@ -1,20 +1,21 @@
 /** The lane through the neutral form: between two dialects, and for tasks that the gateway does with an upstream's model. */
 import type { Features } from '../../../../contract/profiles.ts'
+import { present } from '../../../../kit/present.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { ClientCodec, ClientView, Emulation, EncodedRequest } from '../codec.ts'
 import type { ClientApi, Dialect } from '../dialect.ts'
 import { badAnswer } from '../errors/unreadable.ts'
 import type { TakesText } from '../hub/call-guard.ts'
-import { type PrepareTarget, prepare } from '../hub/prepare.ts'
+import { type AnswerRules, type PrepareTarget, prepare, readingOf } from '../hub/prepare.ts'
 import { HubStream } from '../hub/stream.ts'
 import { tidy, tidyAnswer } from '../hub/tidy.ts'
 import { decodeWhole, deliveredOf, encodeWhole, filtered } from '../hub/whole.ts'
 import { unlessTooDeep } from '../json/value.ts'
 import { Losses } from '../neutral/losses.ts'
-import type { PartFilter } from '../neutral/types.ts'
+import type { ModelRequest, PartFilter } from '../neutral/types.ts'
 import { type Lane, refuseLosses } from './lane.ts'
 
-interface HubTarget extends PrepareTarget {
+export interface HubTarget extends PrepareTarget {
   upstream: Dialect
   model: string
   features: Features
@@ -30,35 +31,74 @@ interface ConvertibleApi extends Pick<ClientApi, 'lossNames'> {
   codec: ClientCodec
 }
 
+/** A request converted for an upstream, and what reading its answer needs. */
+export interface Converted extends Pick<Lane, 'path' | 'contentType' | 'headers'> {
+  body: Buffer
+  /** Losses by the client's names. */
+  lost: string[]
+  /** Tier to bill when the upstream names none. */
+  tier: string | undefined
+  answer: AnswerRules
+}
+
 /**
- * `about`: the request, and the client of the answer.
  * Throws GatewayError (invalid_request, unsupported_parameter) when the request has no equivalent in the other dialect.
  */
-export function hubLane(
+export function convert(
   { codec: client, lossNames }: ConvertibleApi,
-  about: Omit<ClientView, 'losses'>,
+  original: ModelRequest,
   target: HubTarget,
-): Lane {
+): Converted {
   const losses = new Losses(lossNames)
   const { upstream, model, features, defaultMaxOutputTokens, outputLimit } = target
-  client.refuseStateful?.(about.request)
-  const emulation = client.emulate?.(about.request, upstream.name)
-  const prepared = prepare(emulation?.request ?? about.request, target, losses)
-  const { request, filters, takesText } = prepared
+  client.refuseStateful?.(original)
+  const asked = client.emulate?.(original, upstream.name)?.request ?? original
+  const { request, answer } = prepare(asked, target, losses)
   const limits = { defaultMaxOutputTokens, outputLimit }
   const encoded = upstream.codec.encodeRequest(request, { model, features, ...limits, losses })
   if (target.unsupported === 'Reject') refuseLosses(losses)
-  // The upstream never saw a lost tier, so it is not billed.
-  const tier = losses.hasLost('tier') ? 'default' : undefined
-  const reading = { upstream, features, emulation, filters, takesText, tier }
   return {
-    kind: 'hub',
-    outputLimit,
     path: encoded.path ?? upstream.upstreamPath(model, request.stream),
     ...bodyOf(encoded),
     headers: encoded.headers ?? {},
+    lost: losses.names,
+    // The upstream never saw a lost tier, so it is not billed.
+    tier: losses.hasLost('tier') ? 'default' : undefined,
+    answer,
+  }
+}
+
+/** `about`: the client of the answer, and its request, of which outlineOf is enough. */
+export function hubLane(
+  { codec: client, lossNames }: ConvertibleApi,
+  about: Omit<ClientView, 'losses'>,
+  { upstream, features, outputLimit }: HubTarget,
+  { lost, tier, answer, ...sent }: Converted,
+): Lane {
+  const losses = new Losses(lossNames)
+  for (const name of lost) losses.add(name)
+  const emulation = client.emulate?.(about.request, upstream.name)
+  const reading = { upstream, features, emulation, tier, ...readingOf(answer, upstream) }
+  return {
+    kind: 'hub',
+    outputLimit,
+    ...sent,
     losses,
     ...answerReader(client, { ...about, losses }, reading),
+  }
+}
+
+/** The parts of a request that answers are written by. */
+export function outlineOf({ model, stream, tools, ...request }: ModelRequest): ModelRequest {
+  const { format, wantsStreamUsage, compact } = request
+  // Tools differ for answers only by the client's names of their fields.
+  const named = new Map(tools.map(({ names }) => [JSON.stringify(names), names]))
+  return {
+    model,
+    stream,
+    turns: [],
+    tools: [...named.values()].map((names) => ({ type: 'function', name: '', ...present({ names }) })),
+    ...present({ format: format && { type: 'json' as const }, wantsStreamUsage, compact }),
   }
 }
 
@@ -114,7 +154,7 @@ export function answerReader(
   }
 }
 
-function bodyOf({ body, form }: EncodedRequest): Pick<Lane, 'body' | 'contentType'> {
+function bodyOf({ body, form }: EncodedRequest): Pick<Converted, 'body' | 'contentType'> {
   if (form !== undefined) return { body: form.bytes, contentType: form.contentType }
   const bytes = unlessTooDeep(() => Buffer.from(JSON.stringify(body)))
   if (bytes !== undefined) return { body: bytes }

@@ -9,7 +9,7 @@ import { Losses } from '../neutral/losses.ts'
 import type { Envelopes } from '../neutral/types.ts'
 import type { ParsedRequest } from '../request.ts'
 import { type ByteTarget, byteLane } from './byte.ts'
-import { answerReader, hubLane } from './hub.ts'
+import { answerReader, convert, hubLane } from './hub.ts'
 import { type Lane, refuseLosses } from './lane.ts'
 
 /** The beginning of an envelope in a body. */
@@ -62,10 +62,15 @@ export interface ReadyLanes extends Lanes {
   open(target: LaneTarget): Lane
 }
 
+/** True if a body may contain vendor state that the gateway sealed. */
+export function isSealed({ byteLane }: Pick<ClientApi, 'byteLane'>, body: Buffer): boolean {
+  return body.includes(byteLane.sealed ?? SEALED)
+}
+
 export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>): ReadyLanes {
   const { client, parsed, unsupported, defaultMaxOutputTokens } = about
   const { codec, byteLane: bytes } = client
-  const isSealed = parsed.body.includes(bytes.sealed ?? SEALED)
+  const sealed = parsed.sealed ?? isSealed(client, parsed.body)
   let shared: Pick<ClientView, 'request' | 'echo'> | undefined
   const view = (): Omit<ClientView, 'losses'> => {
     if (codec === undefined) throw new TypeError('this request is never converted')
@@ -78,7 +83,7 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
     return { ...shared, parsed, id, created, inputTokens, envelopes }
   }
   const openState = ({ withoutCarriers }: LaneTarget): ByteTarget['state'] => {
-    if (!isSealed || bytes.openState === undefined) return undefined
+    if (!sealed || bytes.openState === undefined) return undefined
     const losses = new Losses(client.lossNames)
     const changes = bytes.openState(parsed, { envelopes: about.envelopes, withoutCarriers, losses })
     if (unsupported === 'Reject') refuseLosses(losses)
@@ -115,15 +120,18 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
   }
   const openAny = (target: LaneTarget): Lane => {
     // An upstream cannot count the tokens of state that it does not recognise.
-    if (client.estimate !== undefined && isSealed) {
+    if (client.estimate !== undefined && sealed) {
       throw new GatewayError('upstream_error', 'The upstream cannot read this request.', { final: true })
     }
     const { lane, api, model, features, withoutCarriers } = target
     if (lane === 'byte' || api === undefined) return openBytes(target)
     if (codec === undefined) throw new TypeError(`${client.name} is never converted`)
     const { outputLimit } = target
-    const to = { model, features, withoutCarriers, unsupported, defaultMaxOutputTokens, outputLimit }
-    return hubLane({ codec, lossNames: client.lossNames }, view(), { ...to, upstream: dialects[api] })
+    const own = { model, features, withoutCarriers, unsupported, defaultMaxOutputTokens, outputLimit }
+    const to = { ...own, upstream: dialects[api] }
+    const about = view()
+    const from = { codec, lossNames: client.lossNames }
+    return hubLane(from, about, to, convert(from, about.request, to))
   }
   return {
     open(target): Lane {

@@ -1,6 +1,7 @@
 /** One attempt's conversion: the request for the upstream, and the reader of its answer for the client. */
 import { GatewayError, type UpstreamFailure } from '../../../errors.ts'
 import type { Answer, StreamObserver } from '../byte-lane.ts'
+import type { SentBody } from '../json/splice.ts'
 import type { Losses } from '../neutral/losses.ts'
 
 export interface Lane {
@@ -14,7 +15,7 @@ export interface Lane {
   readonly hasState?: true
   /** The limit on output tokens that the gateway added. */
   readonly outputLimit?: number | undefined
-  readonly body: Buffer
+  readonly body: SentBody
   /** Of the body; absent: application/json. */
   readonly contentType?: string
   /** Headers beside those of the channel, names in lower case. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
+import { inOnePiece } from '../../core/json/splice.ts'
 import type { ParsedUpload } from '../../core/request.ts'
 import { parseForm } from '../form/parse.ts'
 import { imageEdits } from '../index.ts'
@@ -38,7 +39,7 @@ function pass(
   chunkSize = body.length,
 ): { sent: Buffer; upload: ParsedUpload<ImagesOwn> } {
   const upload = open(body.subarray(0, split))
-  const sent = [imageEdits.byteLane.splice(upload.request, EDITS), ...upload.first]
+  const sent = [inOnePiece(imageEdits.byteLane.splice(upload.request, EDITS)), ...upload.first]
   for (let at = split; at < body.length; at += chunkSize) {
     sent.push(...upload.rest.push(body.subarray(at, Math.min(at + chunkSize, body.length))))
   }
@@ -221,7 +222,7 @@ test('any ordered form gives the same result as in memory', () => {
         { maxDepth: 1, maxKeys: 1, form: FORM_LIMITS },
         { 'content-type': MULTIPART },
       )
-      held = imageEdits.byteLane.splice(request, EDITS)
+      held = inOnePiece(imageEdits.byteLane.splice(request, EDITS))
       heldBoundary = request.contentType?.split('boundary=')[1] ?? ''
     })
     if (held === undefined) {

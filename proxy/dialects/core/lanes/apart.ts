@@ -1,0 +1,84 @@
+/**
+ * A conversion in another thread, for a body that takes long: that thread parses, decodes and encodes it, and returns the
+ * bytes for the upstream with the little that reading the answer needs. All of it is data that passes between threads.
+ */
+import type { ApiName } from '../../../../contract/endpoints.ts'
+import type { ClientView } from '../codec.ts'
+import type { ClientApi, Dialect } from '../dialect.ts'
+import { type ToolName, ToolNames } from '../hub/tool-names.ts'
+import type { Fields } from '../json/value.ts'
+import type { Envelopes, ModelRequest } from '../neutral/types.ts'
+import type { ParsedRequest } from '../request.ts'
+import { type Converted, convert, type HubTarget, hubLane, outlineOf } from './hub.ts'
+import type { Lane } from './lane.ts'
+
+export interface ApartTarget extends Omit<HubTarget, 'upstream'> {
+  api: ApiName
+}
+
+export interface Apart extends Omit<Converted, 'body' | 'answer'> {
+  body: Uint8Array
+  /** Of AnswerRules. */
+  answer: { tools?: ToolName[]; restores: boolean; stop: string[] }
+  outline: ModelRequest
+  echo?: Fields
+}
+
+/** The dialects of a conversion. */
+interface Sides {
+  client: ClientApi
+  upstream: Dialect
+}
+
+/** A request without sealed state has nothing to open. */
+const NO_ENVELOPES: Envelopes = {
+  seal: () => {
+    throw new TypeError('nothing is sealed in a request')
+  },
+  open: () => 'foreign',
+}
+
+/** Converts a request without sealed state. Throws GatewayError like `convert`. */
+export function convertApart({ client, upstream }: Sides, parsed: ParsedRequest, target: ApartTarget): Apart {
+  const codec = codecOf(client)
+  const request = codec.decodeRequest(parsed, NO_ENVELOPES)
+  const { answer, ...converted } = convert({ codec, lossNames: client.lossNames }, request, {
+    ...target,
+    upstream,
+  })
+  const { names, ...rules } = answer
+  const echo = codec.echo?.(parsed)
+  return {
+    ...converted,
+    answer: { ...rules, ...(names && { tools: names.tools }) },
+    outline: outlineOf(request),
+    ...(echo && { echo }),
+  }
+}
+
+/** The lane of a conversion that another thread has made. */
+export function apartLane(
+  { client, upstream }: Sides,
+  about: Omit<ClientView, 'losses' | 'request' | 'echo'>,
+  target: ApartTarget,
+  { outline, echo, body, answer, ...converted }: Apart,
+): Lane {
+  const { tools, ...rules } = answer
+  const { conversation } = upstream
+  const names = tools && conversation && new ToolNames(conversation.tools, tools)
+  return hubLane(
+    { codec: codecOf(client), lossNames: client.lossNames },
+    { ...about, request: outline, ...(echo && { echo }) },
+    { ...target, upstream },
+    {
+      ...converted,
+      body: Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+      answer: { ...rules, ...(names && { names }) },
+    },
+  )
+}
+
+function codecOf({ codec }: ClientApi) {
+  if (codec === undefined) throw new TypeError('this request is never converted')
+  return codec
+}
