@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { gzipSync } from 'node:zlib'
@@ -138,6 +139,54 @@ test.each(['identity', 'gzip'])(
     )
   },
 )
+
+const HEAVY = [
+  ['of 2 MiB', `{"model":"m","x":"${'y'.repeat(2 * MIB)}"}`],
+  ['with 30,000 values', `{"model":"m","x":[${'1,'.repeat(30_000)}1]}`],
+] as const
+
+/** Reads JSON that arrives in chunks of these sizes, from a client that waits while the gateway does not read. */
+async function readJson(text: string, sizes: readonly number[]) {
+  const stream = new PassThrough()
+  const headers = { 'transfer-encoding': 'chunked' }
+  const req = Object.assign(stream, { headers }) as unknown as IncomingMessage
+  const limits = { ...LIMITS, maxBodyBytes: 4 * MIB, json: { maxDepth: 8, maxKeys: 100 } }
+  const body = readBody(req, new PassThrough() as unknown as ServerResponse, limits)
+  const whole = Buffer.from(text)
+  for (const chunk of cut(whole, [...sizes, whole.length])) {
+    if (chunk.length > 0 && !stream.write(chunk)) await once(stream, 'drain')
+  }
+  stream.end()
+  return (await body) as WholeBody
+}
+
+test.each(HEAVY)('a JSON body %s is in memory that threads share, however it was split', async (_, text) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 100_000 }), { maxLength: 20 }), async (sizes) => {
+      const { bytes, shared } = await readJson(text, sizes)
+      expect(shared?.byteLength).toBe(text.length)
+      expect(bytes.buffer).toBe(shared)
+      expect(bytes.equals(Buffer.from(text))).toBe(true)
+    }),
+    { numRuns: 10 },
+  )
+})
+
+test('a smaller one is not', async () => {
+  const values = `[${'1,'.repeat(15_000)}1]`
+  for (const text of ['{"model":"m"}', `{"model":"m","x":"${'y'.repeat(MIB - 100)}"}`, `{"x":${values}}`])
+    expect(await readJson(text, [])).not.toHaveProperty('shared')
+})
+
+test('others have their turn after each quarter of a mebibyte that is read, and that is copied', async () => {
+  const turns = vi.spyOn(globalThis, 'setImmediate')
+  onTestFinished(() => turns.mockRestore())
+  await readJson('{}', [])
+  const few = turns.mock.calls.length
+  turns.mockClear()
+  await readJson(HEAVY[0][1], Array(200).fill(16_384))
+  expect(turns.mock.calls.length - few).toBeGreaterThanOrEqual(2 * 7)
+})
 
 test('a body has the bytes that were sent, however they are split', async () => {
   const size = fc.oneof(

@@ -22,6 +22,33 @@ export const LOAD: Mutant[] = [
     ['if (this.#inFlight.of(client) >= this.#max)', 'if (this.#inFlight.of(client) > this.#max)'],
   ),
   ...faults(
+    'kit/thread-pool.ts',
+    'kit/thread-pool.test.ts',
+    // Idle threads keep their memory.
+    ['this.#idle = setTimeout(() => this.end(), this.#idleMs).unref()', ''],
+    // There are as many threads as tasks.
+    ['else if (this.#threads.size < this.#options.size) this', 'else this'],
+    // Work is done for a client that left.
+    ['if (!task.signal.aborted) {', 'if (task.signal !== undefined) {'],
+    // After a thread that ended, all later tasks wait forever.
+    ['        this.#threads.delete(thread)\n', ''],
+  ),
+  ...faults(
+    'proxy/dialects/core/lanes/apart.ts',
+    'proxy/pipeline/body/threads.test.ts',
+    // Clients get calls of tools that they do not know.
+    ['...(names && { names })', ''],
+    // Answers do not repeat the request.
+    ['...(echo && { echo }),\n  }', '}'],
+  ),
+  ...faults(
+    'proxy/dialects/core/lanes/hub.ts',
+    'proxy/pipeline/body/threads.test.ts',
+    // The usage that a client requested is missing, or an old client gets new calls.
+    ['wantsStreamUsage, compact })', 'compact })'],
+    ['...present({ names }) }))', '}))'],
+  ),
+  ...faults(
     'proxy/pipeline/body/turns.ts',
     'proxy/pipeline/body/turns.test.ts',
     // One client's bodies are parsed in a row, and other clients wait.
@@ -57,7 +84,7 @@ export const LOAD: Mutant[] = [
     'proxy/pipeline/body/read-body.ts',
     'test/e2e/relay/body-memory.test.ts',
     // A body is held twice for the length of its call.
-    ['      done(held.whole())\n      held.clear()', '      done(held.whole())'],
+    ['large && { large }) })\n      held.clear()', 'large && { large }) })'],
   ),
   ...faults(
     'proxy/dialects/core/json/scanner.ts',

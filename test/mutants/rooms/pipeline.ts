@@ -215,7 +215,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/body/read-body.ts',
     'test/e2e/bad-input.test.ts',
     // A body of exactly the limit is refused.
-    ['if (size <= heldBytes) return', 'if (size < heldBytes) return'],
+    ['else if (size > heldBytes) {', 'else if (size >= heldBytes) {'],
   ),
 
   // Clients fill the metrics with made-up models.
