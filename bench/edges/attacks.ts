@@ -35,13 +35,24 @@ function post(victim: Victim, path: string, body: Buffer, { key = victim.key, he
 
 const chat = (rest: string) =>
   Buffer.from(`{"model":"bench-json","messages":[{"role":"user","content":${rest}}]}`)
+const MESSAGES = '/v1/messages'
+/** A request that the gateway converts for the upstream. */
+const messages = (rest: string) =>
+  Buffer.from(`{"model":"bench-json","max_tokens":9,"messages":[{"role":"user","content":${rest}}]}`)
 
 const DEEP = chat('['.repeat(500_000))
 const KEYS = Buffer.from(`{${Array.from({ length: 300_000 }, (_, n) => `"k${n}":1`).join(',')}}`)
 const NUMBERS = chat(`[${'1,'.repeat(900_000)}1]`)
 const VALUES = chat(`[${'1,'.repeat(5 * MIB)}1]`)
 const BOMB = gzipSync(Buffer.alloc(100 * MIB))
-const LONG = chat(`"${'x'.repeat(16 * MIB)}"`)
+const LONG = `"${'x'.repeat(16 * MIB)}"`
+const QUOTED = chat(`"${'say \\"hello\\"\\n'.repeat(MIB)}"`)
+/** As many values as are allowed, in a field that the upstream may know. */
+const FULL = `"x","vendor":[${'1,'.repeat(499_000)}1]`
+const LONG_CHAT = chat(LONG)
+const LONG_MESSAGES = messages(LONG)
+const FULL_CHAT = chat(FULL)
+const FULL_MESSAGES = messages(FULL)
 const ESCAPES = chat(`"${'\\u0000'.repeat(MIB)}"`)
 const HUGE = chat(
   `[${Array.from({ length: 20_000 }, () => `{"type":"text","text":"${'x'.repeat(2_970)}"}`).join(',')}]`,
@@ -123,7 +134,11 @@ export const ATTACKS: Attack[] = [
   { name: 'numbers, 1.8 MB', rate: 5, step: (victim) => post(victim, CHAT, NUMBERS) },
   { name: 'too many values, 10 MB', rate: 2, step: (victim) => post(victim, CHAT, VALUES) },
   { name: 'escapes, 6 MB', rate: 2, step: (victim) => post(victim, CHAT, ESCAPES) },
-  { name: 'a text of 16 MB', rate: 1, step: (victim) => post(victim, CHAT, LONG) },
+  { name: 'a text of 16 MB', rate: 1, step: (victim) => post(victim, CHAT, LONG_CHAT) },
+  { name: 'a text of 16 MB, converted', rate: 1, step: (victim) => post(victim, MESSAGES, LONG_MESSAGES) },
+  { name: 'quotes, 16 MB', rate: 1, step: (victim) => post(victim, CHAT, QUOTED) },
+  { name: '500,000 values', rate: 5, step: (victim) => post(victim, CHAT, FULL_CHAT) },
+  { name: '500,000 values, converted', rate: 5, step: (victim) => post(victim, MESSAGES, FULL_MESSAGES) },
   {
     name: 'twenty bodies of 60 MB at once',
     rate: 0.5,

@@ -7,6 +7,7 @@ import { Cancel, type Cancellation, type Canceller } from '../../kit/cancel.ts'
 import { MAX_TIMER_MS } from '../../kit/time.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
+import { jsonBody } from '../pipeline/body/read-body.ts'
 import type { Call } from '../pipeline/call.ts'
 import { ClientGone } from '../pipeline/request/client.ts'
 import { errorFrame, steerFailedFrame } from './events.ts'
@@ -207,7 +208,7 @@ export class Connection {
         req: this.#req,
         client,
         control,
-        read: () => Promise.resolve({ bytes: body }),
+        read: () => jsonBody(body),
         memory: this.#memory.of(stream),
         generate,
       })

@@ -1,7 +1,13 @@
 /** Work on a large body that a thread of its own does: what goes in, what comes back, and the work itself. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ClientApi } from '../../dialects/core/dialect.ts'
-import { type Apart, type ApartTarget, convertApart } from '../../dialects/core/lanes/apart.ts'
+import {
+  type Apart,
+  type ApartTarget,
+  convertApart,
+  type Opened,
+  type Sealed,
+} from '../../dialects/core/lanes/apart.ts'
 import { isSealed } from '../../dialects/core/lanes/index.ts'
 import type { JsonLimits, ParsedRequest } from '../../dialects/core/request.ts'
 import { DIALECTS, ENDPOINTS } from '../../dialects/index.ts'
@@ -18,7 +24,9 @@ export interface SharedBody {
   url: string | undefined
 }
 
-export type Job = { kind: 'parse'; body: SharedBody } | { kind: 'convert'; body: SharedBody; to: ApartTarget }
+export type Job =
+  | { kind: 'parse'; body: SharedBody }
+  | { kind: 'convert'; body: SharedBody; to: ApartTarget; opened: Opened }
 
 /** A parsed request without its body, which the caller has, and without its value: copying that costs more than parsing. */
 export type ParsedHead = Omit<ParsedRequest, 'body' | 'value'>
@@ -26,7 +34,12 @@ export type ParsedHead = Omit<ParsedRequest, 'body' | 'value'>
 /** The fields of a GatewayError: classes do not pass between threads. */
 type Refusal = Pick<GatewayError, 'code' | 'message' | 'status' | 'param' | 'final' | 'details'>
 
-export type Reply = { parsed: ParsedHead } | { converted: Apart } | { refused: Refusal } | { failed: string }
+export type Reply =
+  | { parsed: ParsedHead }
+  | { converted: Apart }
+  | Sealed
+  | { refused: Refusal }
+  | { failed: string }
 
 const APIS = new Map<string, ClientApi>(Object.entries(ENDPOINTS).map(([name, { api }]) => [name, api]))
 
@@ -40,7 +53,9 @@ export function reply(job: Job): Reply {
       const { body, value: _value, ...head } = parsed
       return { parsed: { ...head, sealed: isSealed(api, body) } }
     }
-    return { converted: convertApart({ client: api, upstream: DIALECTS[job.to.api] }, parsed, job.to) }
+    const sides = { client: api, upstream: DIALECTS[job.to.api] }
+    const converted = convertApart(sides, parsed, job.to, job.opened)
+    return 'sealed' in converted ? converted : { converted }
   } catch (error) {
     if (!(error instanceof GatewayError))
       return { failed: error instanceof Error ? String(error.stack) : 'unknown' }

@@ -94,7 +94,7 @@ export async function readBody(
   if (scanner === undefined) return { bytes: isLarge(all) ? await joined(all) : whole(all) }
   const isHeavy = isLarge(all) || scanner.values > MANY_VALUES
   const bytes = isHeavy ? await joined(all) : whole(all)
-  if (isHeavy && bytes.buffer instanceof SharedArrayBuffer) return { bytes, shared: bytes.buffer }
+  if (bytes.buffer instanceof SharedArrayBuffer) return { bytes, shared: bytes.buffer }
   return { bytes, members: membersOf(bytes, entries) }
 }
 
@@ -269,14 +269,23 @@ async function joined(chunks: readonly Buffer[]): Promise<Buffer> {
   let at = 0
   let step = 0
   for (const chunk of chunks) {
-    chunk.copy(bytes, at)
-    at += chunk.length
-    step += chunk.length
-    if (step < STEP_BYTES) continue
-    step = 0
-    await new Promise(setImmediate)
+    for (let from = 0; from < chunk.length; from += STEP_BYTES) {
+      const copied = chunk.copy(bytes, at, from, from + STEP_BYTES)
+      at += copied
+      step += copied
+      if (step < STEP_BYTES) continue
+      step = 0
+      await new Promise(setImmediate)
+    }
   }
   return bytes
+}
+
+/** A JSON body that has not come over HTTP. */
+export async function jsonBody(bytes: Buffer): Promise<WholeBody> {
+  if (bytes.length <= LARGE_BYTES) return { bytes }
+  const copy = await joined([bytes])
+  return copy.buffer instanceof SharedArrayBuffer ? { bytes: copy, shared: copy.buffer } : { bytes: copy }
 }
 
 function inflate(

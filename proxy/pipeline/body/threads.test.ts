@@ -116,12 +116,38 @@ function everything(lane: Lane, upstream: (typeof NAMES)[number]) {
 const readable = (answer: ReturnType<Lane['readAnswer']>) =>
   'body' in answer ? { ...answer, body: String(answer.body) } : answer
 
+/** Requests with state of a responses upstream that the gateway sealed, and with state that it did not. */
+const SEALED = ['encrypted', 'unknown'].map((kind) => {
+  const signature = envelopes.seal({ dialect: 'responses', kind, value: 'AAAA', id: 'rs_1' })
+  const thoughts = [signature, 'slc1.forged', 'EqQB', signature].map((signature) => ({
+    type: 'thinking',
+    thinking: 'T',
+    signature,
+  }))
+  const messages = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: [...thoughts, { type: 'text', text: 'Well.' }] },
+    { role: 'user', content: 'Go on' },
+  ]
+  return {
+    dialect: 'messages' as const,
+    name: `sealed ${kind}`,
+    content: { model: 'm', max_tokens: 9, messages },
+  }
+})
+
+/** A tool that takes free text, which a messages upstream sees as a function. Its answers call it. */
+const FREE_TEXT = {
+  dialect: 'responses' as const,
+  name: 'free text tool',
+  content: { model: 'm', input: 'Hi', tools: [{ type: 'custom', name: 'get_weather' }] },
+}
+
 describe('a conversion in a thread sends the same bytes, and reads answers in the same way', () => {
-  const cases = REQUESTS.filter(({ content }) => !JSON.stringify(content).includes('"slc1.')).flatMap(
-    (fixture) =>
-      NAMES.filter((name) => name !== fixture.dialect).map(
-        (upstream) => [`${fixture.dialect}/${fixture.name}`, upstream, fixture] as const,
-      ),
+  const cases = [...REQUESTS, ...SEALED, FREE_TEXT].flatMap((fixture) =>
+    NAMES.filter((name) => name !== fixture.dialect).map(
+      (upstream) => [`${fixture.dialect}/${fixture.name}`, upstream, fixture] as const,
+    ),
   )
 
   test.each(cases)('%s to %s', async (_, upstream, { dialect, content }) => {
@@ -140,12 +166,17 @@ describe('a conversion in a thread sends the same bytes, and reads answers in th
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       const { code, message, param } = error
-      const refused = threads.convert('key', shared(dialect, text), to, signal)
+      const refused = threads.convert('key', shared(dialect, text), { to, open: envelopes.open }, signal)
       await expect(refused).rejects.toMatchObject({ code, message, param })
       return
     }
     const { parsed, id, created, inputTokens } = clientOf(dialect, content)
-    const converted = await threads.convert('key', shared(dialect, text), to, signal)
+    const converted = await threads.convert(
+      'key',
+      shared(dialect, text),
+      { to, open: envelopes.open },
+      signal,
+    )
     const sides = { client: dialectOf(dialect), upstream: dialectOf(upstream) }
     const apart = apartLane(sides, { parsed, id, created, inputTokens, envelopes }, to, converted)
     expect(everything(apart, upstream)).toEqual(everything(here, upstream))

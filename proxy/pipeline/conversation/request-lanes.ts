@@ -47,7 +47,8 @@ export function requestLanes(
     defaultMaxOutputTokens,
   }
   const lanes = lanesOf(about, DIALECTS)
-  const shared = request.sealed === false ? request.body.buffer : undefined
+  // A thread has parsed it.
+  const shared = request.sealed === undefined ? undefined : request.body.buffer
   if (!(shared instanceof SharedArrayBuffer)) return lanes
   const body = sharedBody(call, requests.json, shared)
   return {
@@ -55,7 +56,8 @@ export function requestLanes(
       const { lane, api, model, features, withoutCarriers, outputLimit } = target
       if (lane === 'byte' || api === undefined) return lanes.open(target)
       const to = { api, model, features, withoutCarriers, outputLimit, unsupported, defaultMaxOutputTokens }
-      const converted = await threads.convert(caller.hash, body, to, cancel)
+      const { open } = about.envelopes
+      const converted = await threads.convert(caller.hash, body, { to, open }, cancel)
       return apartLane({ client, upstream: DIALECTS[api] }, about, to, converted)
     },
   }

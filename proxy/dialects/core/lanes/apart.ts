@@ -5,6 +5,7 @@
 import type { ApiName } from '../../../../contract/endpoints.ts'
 import type { ClientView } from '../codec.ts'
 import type { ClientApi, Dialect } from '../dialect.ts'
+import { MARK } from '../hub/envelope.ts'
 import { type ToolName, ToolNames } from '../hub/tool-names.ts'
 import type { Fields } from '../json/value.ts'
 import type { Envelopes, ModelRequest } from '../neutral/types.ts'
@@ -30,18 +31,51 @@ interface Sides {
   upstream: Dialect
 }
 
-/** A request without sealed state has nothing to open. */
-const NO_ENVELOPES: Envelopes = {
-  seal: () => {
-    throw new TypeError('nothing is sealed in a request')
-  },
-  open: () => 'foreign',
+/** Envelopes that the thread with the keys has opened, by their texts. */
+export type Opened = ReadonlyMap<string, ReturnType<Envelopes['open']>>
+
+/** What stands in the way of a conversion: envelopes, which only the thread with the keys opens. */
+export interface Sealed {
+  sealed: string[]
 }
 
-/** Converts a request without sealed state. Throws GatewayError like `convert`. */
-export function convertApart({ client, upstream }: Sides, parsed: ParsedRequest, target: ApartTarget): Apart {
+/** Throws GatewayError like `convert`. */
+export function convertApart(
+  sides: Sides,
+  parsed: ParsedRequest,
+  target: ApartTarget,
+  opened: Opened,
+): Apart | Sealed {
+  const sealed = new Set<string>()
+  const envelopes: Envelopes = {
+    seal: () => {
+      throw new TypeError('nothing is sealed in a request')
+    },
+    open(text) {
+      if (!text.startsWith(MARK)) return 'foreign'
+      const known = opened.get(text)
+      if (known === undefined) sealed.add(text)
+      return known ?? 'broken'
+    },
+  }
+  let converted: Apart
+  try {
+    converted = convertWith(sides, parsed, target, envelopes)
+  } catch (error) {
+    if (sealed.size > 0) return { sealed: [...sealed] }
+    throw error
+  }
+  return sealed.size > 0 ? { sealed: [...sealed] } : converted
+}
+
+function convertWith(
+  { client, upstream }: Sides,
+  parsed: ParsedRequest,
+  target: ApartTarget,
+  envelopes: Envelopes,
+): Apart {
   const codec = codecOf(client)
-  const request = codec.decodeRequest(parsed, NO_ENVELOPES)
+  const request = codec.decodeRequest(parsed, envelopes)
   const { answer, ...converted } = convert({ codec, lossNames: client.lossNames }, request, {
     ...target,
     upstream,

@@ -200,7 +200,7 @@ export const PITFALLS: Mutant[] = [
     'return message',
   ]),
   ...faults('proxy/dialects/core/lanes/hub.ts', REQUESTS, [
-    'client.refuseStateful?.(about.request)',
+    'client.refuseStateful?.(original)',
     'void 0',
   ]),
   // 7.22 A broken stream ends as a success.
