@@ -1,15 +1,30 @@
 /**
  * What attacks cost other clients: how long a well-behaved client waits during an attack, compared with the quiet seconds
- * before and after it. Attacker and clients share the machine with the gateway and cause a part of the delay. Arguments
- * are names of attacks; default all. Linux only (/proc).
+ * before and after it. Attacker and clients share the machine with the gateway and cause a part of the delay; the longest
+ * turns of its main thread, in CPU time, are its own. Arguments are names of attacks; default all. CHECKOUT names another
+ * checkout to measure. Linux only (/proc).
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
 import { ATTACKS } from './edges/attacks.ts'
 import { type Pace, WellBehaved } from './edges/well-behaved.ts'
-import { BENCH_KEY, cpuMicros, startGateway, startScript, stopAll } from './processes.ts'
+import { BENCH_KEY, cpuMicros, ROOT, startGateway, startScript, stopAll } from './processes.ts'
 
 const WARM_UP_MS = 4_000
 const MEASURE_MS = 5_000
+
+const CHECKOUT = process.env.CHECKOUT ?? ROOT
+const TURNS_FILE = join(ROOT, '.run/bench-turns.json')
+
+/** CPU milliseconds of the longest turns of the gateway's main thread since the last call. */
+async function longestTurns(pid: number): Promise<number[]> {
+  rmSync(TURNS_FILE, { force: true })
+  process.kill(pid, 'SIGUSR2')
+  for (let tries = 0; tries < 100 && !existsSync(TURNS_FILE); tries++)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  return z.array(z.number()).parse(JSON.parse(readFileSync(TURNS_FILE, 'utf8')))
+}
 
 const percentile = ({ latencies }: Pace, p: number) =>
   latencies[Math.floor((latencies.length - 1) * p)] ?? Number.NaN
@@ -21,20 +36,25 @@ function rssMiB(pid: number): number {
 try {
   const names = process.argv.slice(2)
   const upstream = await startScript('upstream.ts')
-  const gateway = await startGateway(upstream.port)
+  const gateway = await startGateway(upstream.port, CHECKOUT, {
+    preload: join(import.meta.dirname, 'edges/turns.ts'),
+    env: { BENCH_TURNS: TURNS_FILE },
+  })
   const client = new WellBehaved(`http://127.0.0.1:${gateway.port}`, BENCH_KEY)
   await client.run(WARM_UP_MS)
   console.log(
-    '| attack | quiet p50 / p99 ms | attacked p50 / p99 ms | p99 ratio | gateway CPU | RSS MiB | not served |',
+    '| attack | quiet p50 / p99 ms | attacked p50 / p99 ms | p99 ratio | longest turns, CPU ms | gateway CPU | RSS MiB | not served |',
   )
-  console.log('|---|--:|--:|--:|--:|--:|--:|')
+  console.log('|---|--:|--:|--:|--:|--:|--:|--:|')
   for (const { name } of ATTACKS.filter((attack) => names.length === 0 || names.includes(attack.name))) {
     const before = await client.run(MEASURE_MS)
     const attacker = await startScript('edges/attacker.ts', name, String(gateway.port), BENCH_KEY)
     await client.run(1_000)
+    await longestTurns(gateway.pid)
     const cpu = cpuMicros(gateway.pid)
     const attacked = await client.run(MEASURE_MS)
     const busy = (cpuMicros(gateway.pid) - cpu) / MEASURE_MS / 1_000
+    const turns = await longestTurns(gateway.pid)
     const rss = rssMiB(gateway.pid)
     process.kill(attacker.pid)
     await client.run(2_000)
@@ -45,6 +65,10 @@ try {
       `${quiet(0.5).toFixed(1)} / ${quiet(0.99).toFixed(1)}`,
       `${percentile(attacked, 0.5).toFixed(1)} / ${percentile(attacked, 0.99).toFixed(1)}`,
       (percentile(attacked, 0.99) / quiet(0.99)).toFixed(2),
+      turns
+        .slice(0, 3)
+        .map((ms) => ms.toFixed(1))
+        .join(', '),
       `${(busy * 100).toFixed(0)} %`,
       rss.toFixed(0),
       JSON.stringify(attacked.failures),

@@ -28,16 +28,18 @@ export async function startScript(script: string, ...args: string[]): Promise<{ 
 
 /**
  * Starts the gateway of a checkout on the bench/config that lies there, with its request log going nowhere, and waits
- * until it serves.
+ * until it serves. `preload`: a module that it loads first.
  */
 export async function startGateway(
   upstreamPort: number,
   checkout: string = ROOT,
+  { preload, env }: { preload?: string; env?: Record<string, string> } = {},
 ): Promise<{ pid: number; port: number }> {
   const port = await freePort()
   mkdirSync(logs, { recursive: true })
   const log = join(logs, `bench-gateway-${port}.log`)
-  const child = spawn(process.execPath, [join(checkout, 'cli/main.ts'), 'dev'], {
+  const loaded = preload === undefined ? [] : ['--import', preload]
+  const child = spawn(process.execPath, [...loaded, join(checkout, 'cli/main.ts'), 'dev'], {
     cwd: checkout,
     stdio: ['ignore', 'ignore', openSync(log, 'w')],
     env: {
@@ -48,6 +50,7 @@ export async function startGateway(
       SLUICE_CONFIG_DIR: join(checkout, 'bench/config'),
       BENCH_UPSTREAM_PORT: String(upstreamPort),
       BENCH_KEY: BENCH_KEY,
+      ...env,
     },
   })
   children.push(child)
