@@ -46,7 +46,7 @@ export const limitSettings = {
       'Memory for the bodies of all requests in flight. The relay and WebSocket messages may each take a quarter of it. Beyond it, new requests are answered 503. Default: a quarter of the memory that the process may use.',
     ),
   SLUICE_MAX_LARGE_BODIES_PER_KEY: count(2).describe(
-    'Number of request bodies above 1 MiB that are parsed at once for one key (for the relay without keys: for one client address). Others wait their turn. Together, large bodies leave half of the time to other clients.',
+    'Number of large request bodies (above 1 MiB, or above 128 KiB with more than 20,000 values) that are parsed or converted at once for one key (for the relay without keys: for one client address). Others wait their turn. Together, the large bodies of one key leave half of the time to other clients.',
   ),
   SLUICE_MAX_INFLATED_BYTES: bytes(32 * MIB).describe('Largest request body after gzip decompression.'),
   SLUICE_MAX_ANSWER_BYTES: bytes(64 * MIB).describe('Largest non-streaming answer of an upstream.'),
