@@ -1,7 +1,7 @@
 /**
  * What attacks cost other clients: how long a well-behaved client waits during an attack, compared with the quiet seconds
  * before and after it. Attacker and clients share the machine with the gateway and cause a part of the delay; the longest
- * turns of its main thread, in CPU time, are its own. Arguments are names of attacks; default all. CHECKOUT names another
+ * turns of its main thread, in CPU time, are mostly its own. Arguments are names of attacks; default all. CHECKOUT names another
  * checkout to measure. Linux only (/proc).
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
  * Loaded into the gateway under attack: notes the CPU time that the main thread takes between two turns of others. A
- * busy machine makes every client wait, but hardly changes this. SIGUSR2 writes it to the file BENCH_TURNS and begins
+ * busy machine changes this less than the time that clients wait. SIGUSR2 writes it to the file BENCH_TURNS and begins
  * anew.
  */
 import { renameSync, writeFileSync } from 'node:fs'

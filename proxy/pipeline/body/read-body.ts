@@ -82,12 +82,13 @@ export async function readBody(
       ? undefined
       : new JsonScanner({ limits: json, onlyObjects: true, each: (entry) => entries.push(entry) })
   const look = (chunk: Buffer) => scanner?.push(chunk)
-  const { chunks, lease, large } = await collect(req, res, {
+  const { held, lease, large } = await collect(req, res, {
     maxBodyBytes,
     maxBytes,
     memory,
     look: isGzip ? undefined : look,
   })
+  const chunks = held.take()
   if (large !== undefined) return { ...large, prefix: await joined(chunks) }
   const sent = isGzip ? (isLarge(chunks) ? await joined(chunks) : whole(chunks)) : undefined
   const all = sent === undefined ? chunks : await inflate(sent, limits.maxInflatedBytes, lease, look)
@@ -133,7 +134,7 @@ interface Collecting {
 }
 
 interface Collected {
-  chunks: Buffer[]
+  held: Pieces
   lease: BodyLease
   /** The chunks are only the beginning. */
   large?: Omit<LargeBody, 'prefix'>
@@ -161,8 +162,7 @@ function collect(
     let ended = false
     const done = (large?: Collected['large']) => {
       lease.complete()
-      resolve({ chunks: held.all(), lease, ...(large && { large }) })
-      held.clear()
+      resolve({ held, lease, ...(large && { large }) })
     }
     const take = (chunk: Buffer) => {
       size += chunk.length
@@ -224,9 +224,12 @@ class Pieces {
     this.#size += chunk.length
   }
 
-  all(): Buffer[] {
+  /** Removes the chunks: the listeners of the request keep this object until its end. */
+  take(): Buffer[] {
     this.#seal()
-    return this.#whole
+    const chunks = this.#whole
+    this.clear()
+    return chunks
   }
 
   clear(): void {

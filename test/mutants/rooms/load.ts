@@ -84,7 +84,7 @@ export const LOAD: Mutant[] = [
     'proxy/pipeline/body/read-body.ts',
     'test/e2e/relay/body-memory.test.ts',
     // A body is held twice for the length of its call.
-    ['large && { large }) })\n      held.clear()', 'large && { large }) })'],
+    ['    const chunks = this.#whole\n    this.clear()', '    const chunks = this.#whole'],
   ),
   ...faults(
     'proxy/dialects/core/json/scanner.ts',

@@ -199,10 +199,7 @@ export const PITFALLS: Mutant[] = [
     "if (code !== 'context_length_exceeded') return message",
     'return message',
   ]),
-  ...faults('proxy/dialects/core/lanes/hub.ts', REQUESTS, [
-    'client.refuseStateful?.(original)',
-    'void 0',
-  ]),
+  ...faults('proxy/dialects/core/lanes/hub.ts', REQUESTS, ['client.refuseStateful?.(original)', 'void 0']),
   // 7.22 A broken stream ends as a success.
   ...faults('proxy/dialects/chat/error.ts', TRANSPORT, [
     '(openaiErrorBody(error))}\\n\\n',
