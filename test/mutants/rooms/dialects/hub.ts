@@ -124,8 +124,8 @@ export const HUB: Mutant[] = [
   ]),
   // An envelope reaches an upstream of the client's dialect unopened.
   ...faults('proxy/dialects/core/lanes/index.ts', 'proxy/dialects/core/lanes/state.test.ts', [
-    'const isSealed = parsed.body.includes(bytes.sealed ?? SEALED)',
-    'const isSealed = false',
+    'const sealed = parsed.sealed ?? isSealed(client, parsed.body)',
+    'const sealed = false',
   ]),
   // While its answer streams, a large body is in memory twice.
   ...faults('proxy/dialects/core/lanes/index.ts', 'proxy/dialects/core/lanes/index.test.ts', [
