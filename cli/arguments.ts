@@ -3,7 +3,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { parseDollars } from '../contract/money.ts'
 import { labels as labelsSetting } from '../contract/settings/fields.ts'
-import { nearest } from '../controller/source/nearest.ts'
+import { nearest } from '../kit/nearest.ts'
 
 type Parse<Value> = (given: string, before: Value | undefined) => Value
 

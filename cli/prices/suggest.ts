@@ -1,5 +1,5 @@
 /** `sluice prices suggest`: a price block from the catalogue, with its date and source. */
-import { nearest } from '../../controller/source/nearest.ts'
+import { nearest } from '../../kit/nearest.ts'
 import { CommandFailure, json, type Tool } from '../command.ts'
 import { plain } from '../table.ts'
 import { yamlOf } from './block.ts'

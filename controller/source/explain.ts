@@ -1,6 +1,6 @@
 /** Turns the issues of a schema into messages that say what to change, without quoting any value. */
 import { z } from 'zod'
-import { nearest } from './nearest.ts'
+import { nearest } from '../../kit/nearest.ts'
 
 /** A path in a document: names of fields and indexes of items. */
 export type Path = readonly (string | number)[]

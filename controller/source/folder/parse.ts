@@ -9,9 +9,9 @@ import {
   type KindName,
   type Specs,
 } from '../../../contract/api/index.ts'
+import { nearest } from '../../../kit/nearest.ts'
 import type { SecretData } from '../../snapshot.ts'
 import { explain, type Fault, typeName, unknownField, wantedText } from '../explain.ts'
-import { nearest } from '../nearest.ts'
 import { readSpec, type SpecReading } from '../spec.ts'
 import { readSecret } from './secret.ts'
 import { substitute } from './substitute.ts'
