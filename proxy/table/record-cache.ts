@@ -40,8 +40,13 @@ interface Known<R> {
 
 export class RecordCache<R extends object> {
   readonly #source: RecordSource<R>
-  readonly #known = new LRUCache<string, Known<R>>({ max: MAX_RECORDS })
-  readonly #absent = new LRUCache<string, true>({ max: MAX_ABSENT, ttl: ABSENT_TTL_MS })
+  // `max` would allocate memory for all entries in advance: 5 MB in an idle proxy.
+  readonly #known = new LRUCache<string, Known<R>>({ maxSize: MAX_RECORDS, sizeCalculation: () => 1 })
+  readonly #absent = new LRUCache<string, true>({
+    maxSize: MAX_ABSENT,
+    sizeCalculation: () => 1,
+    ttl: ABSENT_TTL_MS,
+  })
   readonly #pending = new Map<string, Promise<R | undefined>>()
 
   constructor(source: RecordSource<R>) {
