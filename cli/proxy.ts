@@ -2,6 +2,7 @@
 import { startProxy } from '../proxy/main.ts'
 import { openProgram, refuseStart, stopOnSignals } from './process.ts'
 import { openRedisStore } from './redis-store.ts'
+import { collectStartGarbage } from './start-garbage.ts'
 
 /** Runs until SIGINT (stops at once) or SIGTERM (drains). Sets the exit code; never throws for a bad setting. */
 export async function proxy(processEnv: NodeJS.ProcessEnv): Promise<void> {
@@ -10,6 +11,7 @@ export async function proxy(processEnv: NodeJS.ProcessEnv): Promise<void> {
   const { env, instance, log, out } = program
   const ports = { SLUICE_PORT: env.SLUICE_PORT, SLUICE_ADMIN_PORT: env.SLUICE_ADMIN_PORT }
   try {
+    collectStartGarbage()
     const store = openRedisStore(env, instance, log)
     const running = await startProxy({
       store,
