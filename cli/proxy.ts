@@ -11,7 +11,6 @@ export async function proxy(processEnv: NodeJS.ProcessEnv): Promise<void> {
   const { env, instance, log, out } = program
   const ports = { SLUICE_PORT: env.SLUICE_PORT, SLUICE_ADMIN_PORT: env.SLUICE_ADMIN_PORT }
   try {
-    collectStartGarbage()
     const store = openRedisStore(env, instance, log)
     const running = await startProxy({
       store,
@@ -23,6 +22,7 @@ export async function proxy(processEnv: NodeJS.ProcessEnv): Promise<void> {
       await store.close()
       throw error
     })
+    collectStartGarbage()
     log.info({ instance, port: running.port, adminPort: running.adminPort }, 'listening')
     const stop = async (graceMs: number) => {
       await running.stop(graceMs)
