@@ -7,9 +7,9 @@ import { AddressSet } from '../contract/address.ts'
 import { keyHash } from '../contract/ids.ts'
 
 export interface AdminOptions {
-  metrics: Registry
+  metrics: Pick<Registry, 'metrics' | 'contentType'>
   /** Why the process is not ready for traffic; undefined if it is. */
-  notReady(): string | undefined
+  notReady(): string | undefined | Promise<string | undefined>
   /** Needed for `guarded`. Without a token, only loopback clients may read, and only under a loopback host name. */
   token: string | undefined
   /** Protected pages by path, such as `/resources`. */
@@ -44,7 +44,7 @@ async function answer(options: AdminOptions, req: IncomingMessage, res: ServerRe
     case '/healthz':
       return text(res, 200, 'ok\n')
     case '/readyz': {
-      const reason = options.notReady()
+      const reason = await options.notReady()
       return text(res, reason === undefined ? 200 : 503, `${reason ?? 'ok'}\n`)
     }
     case '/metrics':

@@ -2,6 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError } from 'commander'
 import { DEFAULT_ENDPOINT, ENDPOINT_NAMES } from '../contract/endpoints.ts'
+import { MAX_WORKERS } from '../contract/settings/fields.ts'
 import { present } from '../kit/present.ts'
 import { choice, choices, count, day, dollars, span, status, text, texts, valued } from './arguments.ts'
 import { CommandFailure, type Terminal, type Tool, UsageError } from './command.ts'
@@ -114,10 +115,17 @@ function addPrograms(line: Command): void {
     .command('proxy')
     .summary('serves traffic from the tables in Redis')
     .description('Serves traffic from the tables that a controller has published to Redis.')
+    .addOption(
+      valued(
+        '--workers <n>',
+        'processes that serve as one, for machines without a cluster; default SLUICE_WORKERS, else 1',
+        count(1, MAX_WORKERS),
+      ),
+    )
     .addHelpText('after', FROM_ENVIRONMENT)
-    .action(async () => {
+    .action(async ({ workers }: { workers?: number }) => {
       const { proxy } = await import('./proxy.ts')
-      await proxy(process.env)
+      await proxy({ ...process.env, ...present({ SLUICE_WORKERS: workers?.toString() }) })
     })
 }
 

@@ -81,7 +81,7 @@ async function start(
   const { controller } = running
   running.proxy = await startProxy({
     store,
-    env,
+    env: { ...env, SLUICE_WORKERS: 1 },
     instance,
     log,
     writeRequestLog: (line) => out.writeLine(line),

@@ -13,6 +13,8 @@ export interface Output {
   destination: DestinationStream
   /** For the request log. */
   writeLine(line: string): void
+  /** Lines of JSON of another process, each but the last with its line break. */
+  writeLines(lines: string): void
   /** Resolves when the text is written; rejects when it is dropped, because standard output is not read. */
   write(text: string): Promise<void>
   /** Writes the buffered lines, before the process ends. */
@@ -36,6 +38,10 @@ export function openOutput(format: 'auto' | 'text' | 'json'): Output {
     destination: asText ? { write: (line) => void out.write(`${textLine(line)}\n`) } : out,
     writeLine(line) {
       buffer += `${asText ? textLine(line) : line}\n`
+      if (buffer.length >= BUFFERED_CHARACTERS) flush()
+    },
+    writeLines(lines) {
+      buffer += `${asText ? lines.split('\n').map(textLine).join('\n') : lines}\n`
       if (buffer.length >= BUFFERED_CHARACTERS) flush()
     },
     write(text) {

@@ -16,9 +16,9 @@ export interface Program {
 
 /**
  * Reads the settings and opens the log. Returns undefined for bad settings, after printing them to standard error and
- * setting exit code 2. `message` is the first line of the log, which has the chosen settings.
+ * setting exit code 2. `message` is the first line of the log, which has the chosen settings; undefined: it is not logged.
  */
-export function openProgram(processEnv: NodeJS.ProcessEnv, message: string): Program | undefined {
+export function openProgram(processEnv: NodeJS.ProcessEnv, message?: string): Program | undefined {
   const read = settingsOf(processEnv)
   if (read === undefined) return undefined
   const { env, unknown, unusable } = read
@@ -30,6 +30,8 @@ export function openProgram(processEnv: NodeJS.ProcessEnv, message: string): Pro
     formatters: { level: (level: string) => ({ level }) },
   }
   const log = pino(options, out.destination)
+  const instance = env.SLUICE_INSTANCE ?? `${hostname()}-${randomBytes(4).toString('hex')}`
+  if (message === undefined) return { env, instance, log, out }
   for (const name of unknown)
     log.warn({ name }, 'this is not a setting and has no effect; see docs/environment.md')
   for (const name of unusable)
@@ -41,7 +43,6 @@ export function openProgram(processEnv: NodeJS.ProcessEnv, message: string): Pro
   const chosen = Object.fromEntries(settings.filter(([name]) => processEnv[name]))
   log.debug({ settings: Object.fromEntries(settings) }, 'all settings')
   log.info({ settings: chosen }, message)
-  const instance = env.SLUICE_INSTANCE ?? `${hostname()}-${randomBytes(4).toString('hex')}`
   return { env, instance, log, out }
 }
 
@@ -63,11 +64,20 @@ function refuseSettings(message: string): void {
 /** Ends a program that could not start. `ports`: settings of ports with their values, to explain a taken port. */
 export function refuseStart(error: unknown, out: Output, ports: Record<string, number>): void {
   out.close()
-  if (error instanceof EnvironmentError) refuseSettings(error.message)
-  else {
-    process.exitCode = 1
-    console.error(`sluice: ${startProblem(error, ports)}`)
-  }
+  const { text, code } = startFailure(error, ports)
+  console.error(text)
+  process.exitCode = code
+}
+
+/** The settings that choose ports, with their values. */
+export function portsOf({ env }: Pick<Program, 'env'>): Record<string, number> {
+  return { SLUICE_PORT: env.SLUICE_PORT, SLUICE_ADMIN_PORT: env.SLUICE_ADMIN_PORT }
+}
+
+/** What a program prints that could not start, and its exit code. */
+export function startFailure(error: unknown, ports: Record<string, number>): { text: string; code: number } {
+  if (error instanceof EnvironmentError) return { text: error.message, code: 2 }
+  return { text: `sluice: ${startProblem(error, ports)}`, code: 1 }
 }
 
 /** Why the program did not start; for a taken port with the setting that changes it. */
@@ -86,22 +96,36 @@ export function startProblem(error: unknown, ports: Record<string, number>): str
   return `port ${port} is taken; choose another one with ${setting} (with make run: ${makeVariable}=${Number(port) + 1000})`
 }
 
-/** SIGINT stops at once, SIGTERM after a drain of at most `drainMs`. Then the process ends. */
-export function stopOnSignals(stop: (graceMs: number) => Promise<void>, drainMs: number, out: Output): void {
+/**
+ * SIGINT stops at once, SIGTERM after a drain of at most `drainMs`. Then the process ends. Returns what begins the same
+ * for another reason; it does nothing if the process is stopping already.
+ */
+export function stopOnSignals(
+  stop: (graceMs: number) => Promise<void>,
+  drainMs: number,
+  out: Output,
+): (graceMs: number) => void {
   let stopping = false
+  const end = (code: number) => {
+    out.close()
+    process.exit(code)
+  }
   const begin = (graceMs: number) => {
-    const end = (code: number) => {
-      out.close()
-      process.exit(code)
-    }
-    // The second signal ends the process at once.
-    if (stopping) end(130)
+    if (stopping) return
     stopping = true
     stop(graceMs).then(
       () => end(0),
       () => end(1),
     )
   }
-  process.on('SIGINT', () => begin(0))
-  process.on('SIGTERM', () => begin(drainMs))
+  let signals = 0
+  const signalled = (graceMs: number) => {
+    signals += 1
+    // The second signal ends the process at once.
+    if (signals > 1) end(130)
+    begin(graceMs)
+  }
+  process.on('SIGINT', () => signalled(0))
+  process.on('SIGTERM', () => signalled(drainMs))
+  return begin
 }

@@ -1,35 +1,30 @@
 /** `sluice proxy`: serves traffic from the tables in Redis. Never talks to Kubernetes. */
-import { startProxy } from '../proxy/main.ts'
-import { openProgram, refuseStart, stopOnSignals } from './process.ts'
-import { openRedisStore } from './redis-store.ts'
-import { collectStartGarbage } from './start-garbage.ts'
+import { openProgram, type Program, portsOf, refuseStart, stopOnSignals } from './process.ts'
 
-/** Runs until SIGINT (stops at once) or SIGTERM (drains). Sets the exit code; never throws for a bad setting. */
+/**
+ * Runs until SIGINT (stops at once) or SIGTERM (drains). Sets the exit code; never throws for a bad setting. What a
+ * process does not do it does not load: with workers the first process serves no requests.
+ */
 export async function proxy(processEnv: NodeJS.ProcessEnv): Promise<void> {
+  if (processEnv.WORKER_ASSIGNMENT !== undefined) {
+    const { work } = await import('./workers/worker.ts')
+    return work(processEnv)
+  }
   const program = openProgram(processEnv, 'starting the proxy')
   if (program === undefined) return
+  if (program.env.SLUICE_WORKERS === 1) return serve(program)
+  const { runWorkers } = await import('./workers/primary.ts')
+  await runWorkers(program)
+}
+
+async function serve(program: Program): Promise<void> {
   const { env, instance, log, out } = program
-  const ports = { SLUICE_PORT: env.SLUICE_PORT, SLUICE_ADMIN_PORT: env.SLUICE_ADMIN_PORT }
   try {
-    const store = openRedisStore(env, instance, log)
-    const running = await startProxy({
-      store,
-      env,
-      instance,
-      log,
-      writeRequestLog: (line) => out.writeLine(line),
-    }).catch(async (error: unknown) => {
-      await store.close()
-      throw error
-    })
-    collectStartGarbage()
+    const { serveProxy } = await import('./serve-proxy.ts')
+    const { running, stop } = await serveProxy(program)
     log.info({ instance, port: running.port, adminPort: running.adminPort }, 'listening')
-    const stop = async (graceMs: number) => {
-      await running.stop(graceMs)
-      await store.close()
-    }
     stopOnSignals(stop, env.SLUICE_DRAIN_TIMEOUT, out)
   } catch (error) {
-    refuseStart(error, out, ports)
+    refuseStart(error, out, portsOf(program))
   }
 }

@@ -40,6 +40,8 @@ interface ProxyOptions {
   hosts?: readonly string[]
   /** More guarded paths for the admin port. */
   admin?: Record<string, AdminPage>
+  /** The admin port of the process that shows this proxy's pages; by default it opens its own. */
+  sharedAdminPort?: number | undefined
 }
 
 export interface RunningProxy {
@@ -48,6 +50,9 @@ export interface RunningProxy {
   /** Takes no new connections, lets requests in flight finish for at most `graceMs`, then breaks them off. */
   stop(graceMs: number): Promise<void>
   status(): ProxyStatus
+  /** The guarded pages of the admin port. */
+  pages: Readonly<Record<string, AdminPage>>
+  metrics: Pick<ProxyMetrics, 'registry'>
 }
 
 /**
@@ -62,6 +67,7 @@ export async function startProxy({
   writeRequestLog,
   hosts = env.SLUICE_HOST === undefined ? [] : [env.SLUICE_HOST],
   admin = {},
+  sharedAdminPort,
 }: ProxyOptions): Promise<RunningProxy> {
   const limits = limitsOf(env)
   const metrics = new ProxyMetrics(RECORD_KINDS)
@@ -105,6 +111,7 @@ export async function startProxy({
     follower,
     metrics,
     pages: { ...proxyPages({ follower, health: upstreams.health }, store), ...admin },
+    sharedAdminPort,
   })
   const parts = [channels, storeSide, threads, kept, edge]
   metrics.read({ ...channels.gauges, ...storeSide.gauges, ...kept.gauges, ...edge.gauges })
@@ -120,6 +127,8 @@ export async function startProxy({
   return {
     ...listening,
     status: edge.status,
+    pages: edge.pages,
+    metrics,
     async stop(graceMs) {
       const stopping = performance.now()
       await edge.drain(graceMs)

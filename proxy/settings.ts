@@ -15,7 +15,7 @@ const RELAY_SHARE = 1 / 4
 
 /** Memory for bodies, in bytes: of requests with a key, of relayed requests, and of messages on WebSockets. */
 export function bodyMemoryOf(env: Environment): { requests: number; relay: number; sockets: number } {
-  const all = env.SLUICE_BODY_MEMORY_BYTES ?? memoryLimit() / 4
+  const all = env.SLUICE_BODY_MEMORY_BYTES ?? memoryLimit(env) / 4
   return { requests: all * (1 - 2 * RELAY_SHARE), relay: all * RELAY_SHARE, sockets: all * RELAY_SHARE }
 }
 
@@ -74,14 +74,14 @@ export function loadLimitsOf(env: Environment): LoadLimits {
     maxInFlight: env.SLUICE_MAX_IN_FLIGHT,
     maxInFlightPerClient: env.SLUICE_MAX_IN_FLIGHT_PER_CLIENT,
     maxLoopDelayMs: env.SLUICE_MAX_LOOP_DELAY,
-    maxMemoryBytes: (memoryLimit() * env.SLUICE_MAX_MEMORY_PERCENT) / 100,
+    maxMemoryBytes: (memoryLimit(env) * env.SLUICE_MAX_MEMORY_PERCENT) / 100,
   }
 }
 
-/** Memory limit of the container, or of the machine. */
-function memoryLimit(): number {
+/** This process's share of the memory limit of the container, or of the machine. */
+function memoryLimit({ SLUICE_WORKERS }: Environment): number {
   // 0 without a container.
-  return Math.min(process.constrainedMemory() || Infinity, totalmem())
+  return Math.min(process.constrainedMemory() || Infinity, totalmem()) / SLUICE_WORKERS
 }
 
 export function socketLimitsOf(env: Environment): SocketLimits {

@@ -10,6 +10,13 @@ export const port = (value: number) => {
   return z.coerce.number({ error }).int({ error }).min(0, { error }).max(65535, { error }).default(value)
 }
 
+export const MAX_WORKERS = 64
+
+export const workers = () => {
+  const error = `must be a whole number from 1 to ${MAX_WORKERS}`
+  return z.coerce.number({ error }).int({ error }).min(1, { error }).max(MAX_WORKERS, { error }).default(1)
+}
+
 export const bytes = (value: number, max = 1_073_741_824) =>
   z.coerce.number().int().min(1024).max(max).default(value)
 

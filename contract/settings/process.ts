@@ -1,11 +1,14 @@
 /** Ports, files, identity, roles and logs of a program. */
 import { z } from 'zod'
-import { labels, list, port, ranges, redisUrl, text, time } from './fields.ts'
+import { labels, list, port, ranges, redisUrl, text, time, workers } from './fields.ts'
 
 export const processSettings = {
   SLUICE_PORT: port(8080).describe('Port of the API; 0 picks a free one.'),
   SLUICE_ADMIN_PORT: port(8081).describe(
     'Port for metrics, health checks and the command line; 0 picks a free one.',
+  ),
+  SLUICE_WORKERS: workers().describe(
+    'Processes that serve as one `sluice proxy`, for machines without a cluster; see docs/operations.md. `sluice dev` is always one.',
   ),
   SLUICE_HOST: text().describe(
     'Address to listen on; default: all interfaces, for `sluice dev` 127.0.0.1 and ::1.',

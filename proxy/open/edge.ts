@@ -50,10 +50,12 @@ interface EdgeOptions {
   metrics: ProxyMetrics
   /** Guarded paths of the admin port. */
   pages: Record<string, AdminPage>
+  /** The admin port of the process that shows this proxy's pages; undefined: it opens its own. */
+  sharedAdminPort: number | undefined
 }
 
 export function openEdge(options: EdgeOptions) {
-  const { env, log, limits, instance, follower, metrics, pages } = options
+  const { env, log, limits, instance, follower, metrics, sharedAdminPort } = options
   const now = () => performance.now()
   const { turns, threads } = options
   const bodies = { limits, memory: new BodyMemory(bodyMemoryOf(env).requests), turns, threads }
@@ -65,7 +67,12 @@ export function openEdge(options: EdgeOptions) {
   let draining = false
   /** Servers of this process, which the relay must not call. */
   const servers: Server[] = []
-  const relay = createRelay(relaySettingsOf(env, () => new Set(servers.map(portOf))))
+  const relay = createRelay(
+    relaySettingsOf(
+      env,
+      () => new Set([...servers.map(portOf), ...(sharedAdminPort === undefined ? [] : [sharedAdminPort])]),
+    ),
+  )
   const sockets = new Sockets({
     ...socketCalls({ ports, overload, shutdown, unexpected }),
     limits: socketLimitsOf(env),
@@ -98,13 +105,17 @@ export function openEdge(options: EdgeOptions) {
       port: portOf(api),
     }
   }
+  const pages: Record<string, AdminPage> = {
+    '/status': async () => ({ instances: [status()] }),
+    ...options.pages,
+  }
   const admin = createAdminServer({
     metrics: metrics.registry,
     token: env.SLUICE_ADMIN_TOKEN,
     notReady,
-    guarded: { '/status': async () => ({ instances: [status()] }), ...pages },
+    guarded: pages,
   })
-  servers.push(api, admin)
+  servers.push(api, ...(sharedAdminPort === undefined ? [admin] : []))
   let listeners: Server[] = []
   let adminListeners: Server[] = []
   return {
@@ -115,11 +126,12 @@ export function openEdge(options: EdgeOptions) {
       bodyMemory: () => ({ requests: bodies.memory.used, relay: relay.bodyMemory.used }),
     },
     status,
+    pages,
     /** Opens both ports. Rejects with the listen error, whose `port` is the one that was taken. */
     async listen(hosts: readonly string[]) {
-      adminListeners = await listen(admin, env.SLUICE_ADMIN_PORT, hosts)
+      if (sharedAdminPort === undefined) adminListeners = await listen(admin, env.SLUICE_ADMIN_PORT, hosts)
       listeners = await listen(api, env.SLUICE_PORT, hosts)
-      return { port: portOf(api), adminPort: portOf(admin) }
+      return { port: portOf(api), adminPort: sharedAdminPort ?? portOf(admin) }
     },
     /** Takes no new connections, lets requests in flight finish for at most `graceMs`, then breaks them off. */
     async drain(graceMs: number) {

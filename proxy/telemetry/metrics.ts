@@ -185,14 +185,19 @@ export class ProxyMetrics {
       'sluice_table_generation',
       'Generation of the newest publication in force.',
       gauges.generation,
+      'min',
     )
     this.#gauge(
       'sluice_table_age_seconds',
       'Time since the store was last known to have no newer table.',
       gauges.tableAgeSeconds,
+      'max',
     )
-    this.#gauge('sluice_store_available', '1 while the store answers.', () =>
-      gauges.storeAvailable() ? 1 : 0,
+    this.#gauge(
+      'sluice_store_available',
+      '1 while the store answers.',
+      () => (gauges.storeAvailable() ? 1 : 0),
+      'min',
     )
     new Gauge({
       name: 'sluice_body_memory_bytes',
@@ -207,6 +212,7 @@ export class ProxyMetrics {
       name: 'sluice_channel_ejected',
       help: '1 for a channel that is ejected after failures.',
       labelNames: ['channel'],
+      aggregator: 'max',
       registers: [this.registry],
       collect() {
         this.reset()
@@ -265,10 +271,12 @@ export class ProxyMetrics {
     return new Counter({ name, help, labelNames, registers: [this.registry] })
   }
 
-  #gauge(name: string, help: string, read: () => number): void {
+  /** `ofWorkers`: what the value of all workers is. */
+  #gauge(name: string, help: string, read: () => number, ofWorkers: 'sum' | 'min' | 'max' = 'sum'): void {
     new Gauge({
       name,
       help,
+      aggregator: ofWorkers,
       registers: [this.registry],
       collect() {
         this.set(read())
