@@ -1,6 +1,7 @@
-/** Packs the npm package, installs it globally in an empty folder, and serves a request with it there. */
+/** Packs the npm package, installs it globally in an empty folder, and serves a request and starts workers with it there. */
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -65,6 +66,37 @@ async function serves(sluice: string, folder: string): Promise<void> {
   }
 }
 
+/** Starts two workers, without a Redis: they listen, and wait for it. */
+async function startsWorkers(sluice: string, folder: string): Promise<void> {
+  const keys = join(folder, 'sealing-keys')
+  writeFileSync(keys, `k1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 })
+  const child = spawn(sluice, ['proxy', '--workers', '2'], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      SLUICE_PORT: '0',
+      SLUICE_ADMIN_PORT: '0',
+      SLUICE_REDIS_URL: 'redis://127.0.0.1:1',
+      SLUICE_SEALING_KEYS_FILE: keys,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: START_TIMEOUT_MS,
+  })
+  try {
+    for await (const line of createInterface(child.stdout)) {
+      const [, port] = /"workers":2,"port":(\d+),.*"msg":"listening"/.exec(line) ?? []
+      if (port === undefined) continue
+      const answer = await fetch(`http://127.0.0.1:${port}/v1/models`)
+      if (answer.status !== 401)
+        throw new Error(`a worker of the installed package answered ${answer.status}`)
+      return
+    }
+    throw new Error('the workers of the installed package did not start')
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
+
 const folder = mkdtempSync(join(tmpdir(), 'sluice-pack-'))
 try {
   const commands = install(folder, pack(folder))
@@ -73,7 +105,8 @@ try {
     if (!help.includes('Usage: sluice')) throw new Error(`no help of ${name}, but:\n${help}`)
   }
   await serves(join(commands, 'sluice'), folder)
-  console.log('package: packs, installs and serves')
+  await startsWorkers(join(commands, 'sluice'), folder)
+  console.log('package: packs, installs, serves and starts workers')
 } finally {
   rmSync(folder, { recursive: true, force: true })
   rmSync(join(root, 'dist'), { recursive: true, force: true })

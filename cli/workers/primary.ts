@@ -27,11 +27,13 @@ export async function runWorkers(program: Program): Promise<void> {
       contentType: metrics.contentType,
       async metrics() {
         await Promise.all(
-          members.map(async (member) => {
-            // What a busy worker sent last counts: without it sums would shrink.
-            const sent = await member.ask(METRICS_PAGE, '', ANSWER_MS).catch(() => undefined)
-            if (sent !== undefined) metrics.take(member.assignment.worker, sent)
-          }),
+          members
+            .filter(({ listens }) => listens)
+            .map(async (member) => {
+              // What a busy worker sent last counts: without it sums would shrink.
+              const sent = await member.ask(METRICS_PAGE, '', ANSWER_MS).catch(() => undefined)
+              if (sent !== undefined) metrics.take(member.assignment.worker, sent)
+            }),
         )
         return metrics.text()
       },

@@ -65,14 +65,10 @@ export function openEdge(options: EdgeOptions) {
   const unexpected = (error: unknown, requestId: string) =>
     log.error({ err: error, requestId }, 'unexpected error')
   let draining = false
-  /** Servers of this process, which the relay must not call. */
+  /** Servers of this process; the relay must not call them, nor a shared admin port. */
   const servers: Server[] = []
-  const relay = createRelay(
-    relaySettingsOf(
-      env,
-      () => new Set([...servers.map(portOf), ...(sharedAdminPort === undefined ? [] : [sharedAdminPort])]),
-    ),
-  )
+  const ownPorts = () => new Set([...servers.map(portOf), sharedAdminPort ?? 0])
+  const relay = createRelay(relaySettingsOf(env, ownPorts))
   const sockets = new Sockets({
     ...socketCalls({ ports, overload, shutdown, unexpected }),
     limits: socketLimitsOf(env),
@@ -115,7 +111,7 @@ export function openEdge(options: EdgeOptions) {
     notReady,
     guarded: pages,
   })
-  servers.push(api, ...(sharedAdminPort === undefined ? [admin] : []))
+  servers.push(api, admin)
   let listeners: Server[] = []
   let adminListeners: Server[] = []
   return {

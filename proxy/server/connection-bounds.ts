@@ -40,6 +40,8 @@ export function boundConnections(server: Server, limits: ConnectionLimits): void
   }
 
   server.maxConnections = limits.maxConnections + REFUSED_AT_ONCE
+  // Without this, workers that are all full pass a connection to each other for ever.
+  Object.assign(server, { dropMaxConnection: true })
   // Node's own listener starts reading, so it gets accepted connections only.
   const listeners = server.listeners('connection')
   server.removeAllListeners('connection')

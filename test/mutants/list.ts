@@ -30,12 +30,14 @@ import { RELAY_E2E } from './rooms/relay-e2e.ts'
 import { SOCKETS } from './rooms/sockets.ts'
 import { STORE } from './rooms/store.ts'
 import { TOOLS } from './rooms/tools.ts'
+import { WORKERS_FAULTS } from './rooms/workers.ts'
 
 export const MUTANTS: Mutant[] = [
   ...CONTRACT,
   ...STORE,
   ...CONTROLLER,
   ...PROXY,
+  ...WORKERS_FAULTS,
   ...HTTP,
   ...KEYS,
   ...RELAY_ADDRESS,
