@@ -80,6 +80,11 @@ export class Member {
     clearTimeout(timer)
   }
 
+  /** Ends its process at once, for a first process that ends itself. */
+  kill(): void {
+    this.#worker?.process.kill('SIGKILL')
+  }
+
   #fork(): void {
     this.#startedAt = performance.now()
     const worker = cluster.fork({
@@ -95,7 +100,8 @@ export class Member {
     )
     worker.on('message', (message: unknown) => this.#take(report.parse(message)))
     worker.on('error', () => undefined)
-    worker.once('exit', (code: number | null, signal: string | null) => this.#ended(code, signal))
+    // "close", not "exit": its last lines must have arrived.
+    worker.process.once('close', (code: number | null, signal: string | null) => this.#ended(code, signal))
   }
 
   #take(message: Report): void {

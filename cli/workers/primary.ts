@@ -62,6 +62,10 @@ export async function runWorkers(program: Program): Promise<void> {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     serialization: 'advanced',
   })
+  // A worker that is left alone fails with errors of its own.
+  process.once('exit', () => {
+    for (const member of members) member.kill()
+  })
   stopOnSignals(stop, env.SLUICE_DRAIN_TIMEOUT, out)
   const { promise: port, resolve, reject } = Promise.withResolvers<number>()
   let waiting = workers
@@ -93,7 +97,6 @@ export async function runWorkers(program: Program): Promise<void> {
     log.info(listening, 'listening')
   } catch (error) {
     if (!(error instanceof StartFailure)) throw error
-    // The other workers end with this process.
     out.close()
     console.error(error.message)
     process.exit(error.code)

@@ -157,9 +157,9 @@ test.each([
   process.kill(to.startsWith('to all') ? -program.pid : program.pid, 'SIGTERM')
   await until(async () => (await readiness(program)).text === 'draining\n', 'the drain')
   const isRefused = () =>
-    call(`${program.base}/v1/models`).then(
+    call(`${program.base}/v1/models`, { signal: AbortSignal.timeout(1_000) }).then(
       () => false,
-      () => true,
+      (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED',
     )
   await until(isRefused, 'the port to be closed')
   if (to.startsWith('to the first')) for (const worker of workers) process.kill(worker, 'SIGTERM')
@@ -170,6 +170,7 @@ test.each([
   for (const stream of streams) expect(stream.text()).toContain('data: [DONE]')
   expect(await program.program.exited).toBe(0)
   expect((await balance(world)).held).toBe(0)
+  expect(program.program.output().match(/"outcome":"finished"/g)).toHaveLength(6)
 })
 
 test('a killed worker takes its own requests with it, is started again, and loses no count', async () => {
