@@ -8,9 +8,9 @@ export const WORKERS_FAULTS: Mutant[] = [
     'cli/workers/summed-metrics.ts',
     'cli/workers/summed-metrics.test.ts',
     // Sums shrink with a worker, which Prometheus takes for a restart and counts everything again.
-    ['this.#past = [...this.#past, ...last]', ''],
+    ['if (last.length > 0) this.#past = [...this.#past, ...last]', ''],
     // A worker that is gone still has requests in flight.
-    ['.filter(({ type }) => LASTING.has(type))', ''],
+    ['?.filter(({ type }) => LASTING.has(type))', ''],
     // The requests of a worker that has ended are counted twice.
     ['this.#newest.delete(worker)', ''],
   ),
