@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -87,8 +88,11 @@ it('has every file that the command line imports or reads, and no tests', () => 
     [],
   )
   expect(
-    context.filter((file) => /\.test\.ts$|testdata|__fixtures__|^(test|tools|bench|helm|docs)\//.test(file)),
+    context.filter((file) => /\.test\.ts$|testdata|__fixtures__|^(test|bench|helm|docs)\//.test(file)),
   ).toEqual([])
+  expect(context.filter((file) => file.startsWith('tools/')).sort()).toEqual(
+    [...needs('tools/pack.ts').files].sort(),
+  )
 })
 
 it('has every package: none is only a development dependency', () => {
@@ -168,11 +172,22 @@ function entrypoint(): string[] {
 }
 
 describe('these files alone, read-only, with the words of the entrypoint', () => {
-  beforeAll(() => {
+  beforeAll(async () => {
+    const build = join(dir, 'sluice')
     for (const file of context) {
-      mkdirSync(join(APP, dirname(file)), { recursive: true })
-      cpSync(join(ROOT, file), join(APP, file))
+      mkdirSync(join(build, dirname(file)), { recursive: true })
+      cpSync(join(ROOT, file), join(build, file))
     }
+    const [, command = ''] = /^RUN node (tools\/.*)$/m.exec(DOCKERFILE) ?? []
+    await execute(process.execPath, [command], { cwd: build })
+    const copied = [...DOCKERFILE.matchAll(/^COPY --from=build (.+) \S+$/gm)]
+      .flatMap(([, paths = '']) => paths.split(' '))
+      .map((path) => path.replace('/sluice/', ''))
+    // Of the bill of materials and the packages there are tests and links of their own.
+    const [made, elsewhere] = [copied.slice(0, 2), ['sbom.cdx.json', 'node_modules']]
+    expect(copied.filter((path) => !elsewhere.includes(path))).toEqual([...made, 'dist'])
+    mkdirSync(APP)
+    for (const path of [...made, 'dist']) renameSync(join(build, path), join(APP, path))
     symlinkSync(join(ROOT, 'node_modules'), join(APP, 'node_modules'))
     chmodSync(APP, 0o500)
   })

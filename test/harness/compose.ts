@@ -187,5 +187,7 @@ function commandOf(
   if (image !== 'sluice') throw new Error(`this harness does not know the image ${image}`)
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
   const own = z.array(z.string()).parse(JSON.parse(/^ENTRYPOINT (.*)$/m.exec(dockerfile)?.[1] ?? ''))
-  return [...(entrypoint ?? own), ...command.map((part) => part.replace('0.0.0.0', address))]
+  // The checkout has the TypeScript of what the image has as JavaScript.
+  const program = entrypoint ?? own.map((word) => word.replace(/^dist\/(.*)\.js$/, '$1.ts'))
+  return [...program, ...command.map((part) => part.replace('0.0.0.0', address))]
 }

@@ -48,7 +48,10 @@ function sluiceImage(podIP: string): Image {
   }
   const env = [...stage.matchAll(/^ENV (\w+)=(\S+)$/gm)].map(([, name = '', value = '']) => [name, value])
   return {
-    entrypoint: words.parse(JSON.parse(instruction('ENTRYPOINT'))),
+    // The checkout has the TypeScript of what the image has as JavaScript.
+    entrypoint: words
+      .parse(JSON.parse(instruction('ENTRYPOINT')))
+      .map((word) => word.replace(/^dist\/(.*)\.js$/, '$1.ts')),
     command: words.parse(JSON.parse(instruction('CMD'))),
     workingDir: instruction('WORKDIR'),
     env: { PATH, ...Object.fromEntries(env), SLUICE_HOST: podIP },
