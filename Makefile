@@ -16,7 +16,7 @@ TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 1500)
 # Installed tools first, among them Node 24. Debian keeps nginx in sbin, which is not on every user's PATH.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin
 
-.PHONY: help install install-run run up down test test-packages test-binaries test-all soak scale agents sbom check generate testdata bench-quick bench-check bench-ledger bench-usage bench-propagation bench-start
+.PHONY: help install install-run run up down test test-packages test-binaries test-all soak scale agents sbom check generate testdata bench-quick bench-check bench-ledger bench-usage bench-propagation bench bench-start
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 20
@@ -127,10 +127,13 @@ generate: install ## Rewrite the files made from the schemas: crds/, reference d
 testdata: install ## Rewrite the golden files; read the diff before you commit it
 	@node tools/testdata.ts
 
-bench-quick: install ## Measure the cost of the gateway beside a bare passthrough, in about 90 seconds
+bench: install ## Measure the gateway beside direct, a passthrough and nginx, in about 40 minutes; needs Go, Redis and nginx
+	@node bench/main.ts
+
+bench-quick: install ## Measure the cost of the gateway beside a bare passthrough, in two minutes; needs Go
 	@node bench/quick.ts
 
-bench-check: install ## Check whether this checkout costs more than BASE=<commit>, in about 7 minutes
+bench-check: install ## Check whether this checkout costs more than BASE=<commit>, in about 10 minutes
 	@BASE="$(BASE)" node bench/check.ts
 
 bench-ledger: install ## Measure what the ledger costs Redis, beside a plain SET, in about 2 minutes

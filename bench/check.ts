@@ -1,20 +1,27 @@
 /**
- * Whether this checkout costs more than another commit: `BASE=<commit> node bench/check.ts`. Both gateways run at once
- * against the same upstream; each round measures them one after the other, in alternating order, and compares them
- * inside the round. The verdict uses the medians of nine rounds: CPU per request or event, and median latency. A figure that
- * is worse by more than 15 % fails the check; smaller differences are noise. Takes about seven minutes. Linux only (/proc).
+ * Whether this checkout costs more than another commit: `BASE=<commit> node bench/check.ts`. Both gateways run at once, with
+ * this checkout's configuration, against the same upstream; each round measures them one after the other, in alternating
+ * order, and compares them inside the round. The verdict uses the medians of nine rounds: CPU per request or event, and
+ * median latency. A figure that is worse by more than 15 % fails the check; smaller differences are noise. Takes about
+ * ten minutes. Linux only (/proc).
  */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Target } from './load.ts'
-import { MEASURE_MS, measure, WARM_UP_MS } from './measure.ts'
-import { gatewayTarget, ROOT, startGateway, startScript, stopAll } from './processes.ts'
-import { SCENARIOS, type Scenario } from './scenarios.ts'
-import { type Round, report } from './verdict.ts'
+import { writeConfig } from './config.ts'
+import { startEmbedded } from './gateway.ts'
+import { ROOT } from './processes.ts'
+import { startUpstream } from './rig.ts'
+import { runRounds } from './rounds.ts'
+import { SCENARIOS } from './scenarios.ts'
+import { RUN, type Target } from './targets.ts'
+import { report } from './verdict.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9)
+const KEYS = 1_000
+const WARM_UP_MS = 1_200
+const MEASURE_MS = 1_800
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
 
@@ -32,35 +39,47 @@ function checkOut(commit: string): { folder: string; drop: () => void } {
   return { folder, drop }
 }
 
-async function compare(base: Target, head: Target): Promise<Map<Scenario, Round[]>> {
-  const rounds = new Map<Scenario, Round[]>(SCENARIOS.map((scenario) => [scenario, []]))
-  for (let round = 0; round <= ROUNDS; round++) {
-    const durationMs = round === 0 ? WARM_UP_MS : MEASURE_MS
-    for (const [scenario, kept] of rounds) {
-      const measured: Partial<Round> = {}
-      const order = round % 2 === 0 ? (['base', 'head'] as const) : (['head', 'base'] as const)
-      for (const side of order)
-        measured[side] = await measure(side === 'base' ? base : head, scenario, durationMs)
-      if (round > 0) kept.push(measured as Round)
-    }
-    console.error(round === 0 ? 'warmed up' : `round ${round} of ${ROUNDS}`)
-  }
-  return rounds
+/** A base from before the pages of usage and ledger has no books; its own requests are counted by the upstream alone. */
+async function withReadableBooks(target: Target): Promise<Target> {
+  const readable = await target.books?.read().then(
+    () => true,
+    () => false,
+  )
+  if (readable) return target
+  const { books: _, ...rest } = target
+  return rest
 }
 
 let drop = () => {}
+const stops: (() => unknown)[] = []
 try {
   const commit = git('rev-parse', '--verify', `${process.env.BASE ?? ''}^{commit}`)
   const base = checkOut(commit)
   drop = base.drop
-  if (!existsSync(join(base.folder, 'bench/config'))) throw new Error('the base has no bench/config')
-  const upstream = await startScript('upstream.ts')
-  const { table, worse } = report(
-    await compare(
-      gatewayTarget('base', await startGateway(upstream.port, base.folder)),
-      gatewayTarget('head', await startGateway(upstream.port)),
-    ),
-  )
+  const upstream = await startUpstream()
+  stops.push(upstream.stop)
+  const scenarios = SCENARIOS.filter(({ quick }) => quick)
+  const config = join(RUN, 'config-check')
+  writeConfig(config, upstream.port, { scenarios, keys: KEYS })
+  const sides: Target[] = []
+  for (const [name, checkout] of [
+    ['base', base.folder],
+    ['head', ROOT],
+  ] as const) {
+    const target = await startEmbedded({ config, keys: KEYS, name, checkout })
+    stops.push(target.stop)
+    sides.push(await withReadableBooks(target))
+  }
+  const kept = await runRounds({
+    upstream,
+    targets: sides,
+    scenarios,
+    rounds: ROUNDS,
+    warmUpMs: WARM_UP_MS,
+    measureMs: MEASURE_MS,
+    onMeasurement: () => undefined,
+  })
+  const { table, worse } = report(kept)
   console.log(table)
   console.log(worse.length === 0 ? 'no figure is worse by more than 15 %' : `worse: ${worse.join('; ')}`)
   process.exitCode = worse.length === 0 ? 0 : 1
@@ -68,6 +87,7 @@ try {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1
 } finally {
-  stopAll()
+  await Promise.all(stops.map((stop) => stop()))
   drop()
 }
+process.exit()

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type Dispatcher, Pool } from 'undici'
 
 const pool = new Pool(`http://127.0.0.1:${process.argv[2]}`, {
-  connections: 512,
+  connections: 16_384,
   pipelining: 1,
   bodyTimeout: 0,
 })

@@ -1,89 +1,73 @@
 /**
- * What the gateway costs compared with a bare passthrough, in about three minutes: CPU per request and per event, and added
- * latency. Each round measures both in turn and compares them, so a busy machine affects both. The first round only
- * warms up. Differences below 15 % are noise. Linux only (/proc).
+ * What the gateway costs compared with a bare passthrough, in two minutes: CPU per request and per event, and added latency.
+ * Differences below 15 % are noise. Linux only (/proc). BENCH_ROUNDS sets the number of rounds.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
 import { join } from 'node:path'
-import type { Target } from './load.ts'
-import { MEASURE_MS, type Measurement, measure, median, unitOf, WARM_UP_MS } from './measure.ts'
-import { gatewayTarget, startGateway, startScript, stopAll } from './processes.ts'
-import { SCENARIOS, type Scenario } from './scenarios.ts'
+import { writeConfig } from './config.ts'
+import { startEmbedded } from './gateway.ts'
+import { machine } from './machine.ts'
+import { type Measurement, median } from './measure.ts'
+import { openRaw } from './raw.ts'
+import { startUpstream } from './rig.ts'
+import { type Round, runRounds } from './rounds.ts'
+import { SCENARIOS, type Scenario, tokensOf, unitOf } from './scenarios.ts'
+import { RUN, startPassthrough, type Target } from './targets.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
+const KEYS = 1_000
+const WARM_UP_MS = 700
+/** A paced stream lasts a second, so this is time for two in a row. */
+const MEASURE_MS = 1_100
 
-async function startTargets(): Promise<{ floor: Target; gateway: Target }> {
-  const upstream = await startScript('upstream.ts')
-  const passthrough = await startScript('passthrough.ts', String(upstream.port))
-  const gateway = await startGateway(upstream.port)
-  return {
-    floor: {
-      name: 'passthrough',
-      origin: `http://127.0.0.1:${passthrough.port}`,
-      pid: passthrough.pid,
-      path: ({ answer }) => `/${answer}/v1/chat/completions`,
-      headers: {},
-      converts: false,
-    },
-    gateway: gatewayTarget('gateway', gateway),
-  }
-}
-
-interface Round {
-  floor: Measurement
-  gateway: Measurement
-}
-
-function summarise(scenario: Scenario, rounds: Round[]) {
-  const of = (read: (round: Round) => number) => median(rounds.map(read))
-  return {
-    scenario: scenario.name,
-    unit: unitOf(scenario),
-    floorMicros: of(({ floor }) => floor.cpuMicrosPerUnit),
-    gatewayMicros: of(({ gateway }) => gateway.cpuMicrosPerUnit),
-    ratio: of(({ floor, gateway }) => gateway.cpuMicrosPerUnit / floor.cpuMicrosPerUnit),
-    addedP50Ms: of(({ floor, gateway }) => gateway.p50Ms - floor.p50Ms),
-    addedP99Ms: of(({ floor, gateway }) => gateway.p99Ms - floor.p99Ms),
-    rounds,
-  }
-}
-
-function table(rows: ReturnType<typeof summarise>[]): string {
-  const head = [
-    '| scenario | passthrough CPU µs | gateway CPU µs | per | ratio | added p50 ms | added p99 ms |',
-    '|---|--:|--:|---|--:|--:|--:|',
+function row(scenario: Scenario, rounds: readonly Round[], floor: Target, gateway: Target): string {
+  const of = (read: (floor: Measurement, gateway: Measurement) => number) =>
+    median(
+      rounds.map((round) => {
+        const [one, other] = [round.get(floor.name), round.get(gateway.name)]
+        return one === undefined || other === undefined ? Number.NaN : read(one, other)
+      }),
+    )
+  const latency = (one: Measurement) => (tokensOf(scenario) === 0 ? one.latency : one.first)
+  const added = (p: 'p50' | 'p99') => of((a, b) => ((latency(b)?.[p] ?? 0) - (latency(a)?.[p] ?? 0)) / 1_000)
+  const cells = [
+    scenario.name,
+    of((a) => a.cpuMicros).toFixed(1),
+    of((_, b) => b.cpuMicros).toFixed(1),
+    unitOf(scenario),
+    of((a, b) => b.cpuMicros / a.cpuMicros).toFixed(2),
+    added('p50').toFixed(2),
+    added('p99').toFixed(2),
   ]
-  const lines = rows.map(({ scenario, unit, floorMicros, gatewayMicros, ratio, addedP50Ms, addedP99Ms }) => {
-    const numbers = [floorMicros.toFixed(1), gatewayMicros.toFixed(1), unit, ratio.toFixed(2)]
-    return `| ${[scenario, ...numbers, addedP50Ms.toFixed(2), addedP99Ms.toFixed(2)].join(' | ')} |`
-  })
-  return [...head, ...lines].join('\n')
+  return `| ${cells.join(' | ')} |`
 }
 
+const began = performance.now()
+const upstream = await startUpstream()
+const scenarios = SCENARIOS.filter(({ quick }) => quick)
+const config = join(RUN, 'config-quick')
+writeConfig(config, upstream.port, { scenarios, keys: KEYS })
+const floor = await startPassthrough(upstream)
+const gateway = await startEmbedded({ config, keys: KEYS })
+const write = openRaw(join(RUN, 'quick.jsonl'))
+write(machine())
 try {
-  const { floor, gateway } = await startTargets()
-  const rounds = new Map<Scenario, Round[]>(SCENARIOS.map((scenario) => [scenario, []]))
-  for (let round = 0; round <= ROUNDS; round++) {
-    const durationMs = round === 0 ? WARM_UP_MS : MEASURE_MS
-    for (const [scenario, kept] of rounds) {
-      const measured = {
-        floor: await measure(floor, scenario, durationMs),
-        gateway: await measure(gateway, scenario, durationMs),
-      }
-      if (round > 0) kept.push(measured)
-    }
-    console.error(round === 0 ? 'warmed up' : `round ${round} of ${ROUNDS}`)
-  }
-  const rows = [...rounds].map(([scenario, kept]) => summarise(scenario, kept))
-  console.log(table(rows))
-  const folder = join(import.meta.dirname, '../.run')
-  mkdirSync(folder, { recursive: true })
-  const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length }
-  writeFileSync(join(folder, 'bench-quick.json'), JSON.stringify({ at: new Date(), machine, rows }, null, 2))
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error)
-  process.exitCode = 1
+  const kept = await runRounds({
+    upstream,
+    targets: [floor, gateway],
+    scenarios,
+    rounds: ROUNDS,
+    warmUpMs: WARM_UP_MS,
+    measureMs: MEASURE_MS,
+    onMeasurement: (one) => write({ kind: 'measurement', ...one }),
+  })
+  console.log(
+    '| scenario | passthrough CPU µs | gateway CPU µs | per | ratio | added p50 ms | added p99 ms |',
+  )
+  console.log('|---|--:|--:|---|--:|--:|--:|')
+  for (const [scenario, rounds] of kept) console.log(row(scenario, rounds, floor, gateway))
+  console.error(`${((performance.now() - began) / 1_000).toFixed(0)} s`)
 } finally {
-  stopAll()
+  await Promise.all([gateway.stop(), floor.stop()])
+  upstream.stop()
 }
+process.exit()

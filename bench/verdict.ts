@@ -1,26 +1,25 @@
-/** The verdict over paired rounds of two gateways. */
-import { type Measurement, median, unitOf } from './measure.ts'
-import type { Scenario } from './scenarios.ts'
+/** The verdict over paired rounds of two gateways, named base and head. */
+import { type Measurement, median } from './measure.ts'
+import type { Round } from './rounds.ts'
+import { type Scenario, tokensOf, unitOf } from './scenarios.ts'
 
 /** A ratio up to this is noise. */
 const WORSE = 1.15
 
-/** Both gateways, measured one after the other. */
-export interface Round {
-  base: Measurement
-  head: Measurement
-}
-
 /** A Markdown table, and one entry for each figure that is worse than noise. */
-export function report(rounds: Map<Scenario, Round[]>): { table: string; worse: string[] } {
+export function report(rounds: ReadonlyMap<Scenario, readonly Round[]>): { table: string; worse: string[] } {
   const worse: string[] = []
   const lines = Array.from(rounds, ([scenario, kept]) => {
-    const of = (read: (measured: Measurement) => number) => {
-      const [base, head] = [median(kept.map((r) => read(r.base))), median(kept.map((r) => read(r.head)))]
-      return { base, head, ratio: median(kept.map((r) => read(r.head) / read(r.base))) }
-    }
-    const cpu = of(({ cpuMicrosPerUnit }) => cpuMicrosPerUnit)
-    const p50 = of(({ p50Ms }) => p50Ms)
+    if (kept.length === 0) worse.push(`${scenario.name}: every round is void`)
+    const pairs = kept.map((round) => ({ base: sideOf(round, 'base'), head: sideOf(round, 'head') }))
+    const of = (read: (measured: Measurement) => number) => ({
+      base: median(pairs.map(({ base }) => read(base))),
+      head: median(pairs.map(({ head }) => read(head))),
+      ratio: median(pairs.map(({ base, head }) => read(head) / read(base))),
+    })
+    const cpu = of(({ cpuMicros }) => cpuMicros)
+    const latency = tokensOf(scenario) === 0 ? 'latency' : 'first'
+    const p50 = of((measured) => (measured[latency]?.p50 ?? Number.NaN) / 1_000)
     if (cpu.ratio > WORSE) worse.push(`${scenario.name}: CPU ${cpu.ratio.toFixed(2)}`)
     if (p50.ratio > WORSE) worse.push(`${scenario.name}: p50 ${p50.ratio.toFixed(2)}`)
     const cells = [scenario.name, cpu.base.toFixed(1), cpu.head.toFixed(1), unitOf(scenario)]
@@ -32,4 +31,10 @@ export function report(rounds: Map<Scenario, Round[]>): { table: string; worse: 
     '|---|--:|--:|---|--:|--:|--:|--:|',
   ]
   return { table: [...head, ...lines].join('\n'), worse }
+}
+
+function sideOf(round: Round, name: 'base' | 'head'): Measurement {
+  const found = round.get(name)
+  if (found === undefined) throw new Error(`a round without ${name}`)
+  return found
 }

@@ -148,6 +148,7 @@ const TESTS: Record<string, string[]> = {
   cli: ['cli', 'admin', 'controller/*', 'proxy/*', 'contract', 'store', 'examples', 'test'],
   examples: ['examples', 'contract'],
   tools: ['tools', 'contract', 'store', 'controller/*', 'proxy/*', 'cli'],
+  bench: ['bench', 'test'],
 }
 
 /** The files with a dialect's wire types. */

@@ -8,7 +8,7 @@ if (attack === undefined || port === undefined || key === undefined)
 const victim = { port: Number(port), key }
 const start = performance.now()
 let n = 0
-// The first line of a script under test is its port; this one has none.
+// The first line shows that it has begun.
 console.log(port)
 setInterval(() => {
   for (const due = ((performance.now() - start) / 1_000) * attack.rate; n < due; n++) attack.step(victim, n)

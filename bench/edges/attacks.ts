@@ -34,11 +34,11 @@ function post(victim: Victim, path: string, body: Buffer, { key = victim.key, he
 }
 
 const chat = (rest: string) =>
-  Buffer.from(`{"model":"bench-json","messages":[{"role":"user","content":${rest}}]}`)
+  Buffer.from(`{"model":"bench-chat-json","messages":[{"role":"user","content":${rest}}]}`)
 const MESSAGES = '/v1/messages'
 /** A request that the gateway converts for the upstream. */
 const messages = (rest: string) =>
-  Buffer.from(`{"model":"bench-json","max_tokens":9,"messages":[{"role":"user","content":${rest}}]}`)
+  Buffer.from(`{"model":"bench-chat-json","max_tokens":9,"messages":[{"role":"user","content":${rest}}]}`)
 
 const DEEP = chat('['.repeat(500_000))
 const KEYS = Buffer.from(`{${Array.from({ length: 300_000 }, (_, n) => `"k${n}":1`).join(',')}}`)
@@ -58,7 +58,7 @@ const HUGE = chat(
   `[${Array.from({ length: 20_000 }, () => `{"type":"text","text":"${'x'.repeat(2_970)}"}`).join(',')}]`,
 )
 const MANY = Buffer.from(
-  `{"model":"bench-json","messages":[${Array.from({ length: 16_000 }, () => '{"role":"user","content":"x"}').join(',')}]}`,
+  `{"model":"bench-chat-json","messages":[${Array.from({ length: 16_000 }, () => '{"role":"user","content":"x"}').join(',')}]}`,
 )
 
 /** Connections that stay open and send a byte from time to time. */
@@ -123,7 +123,7 @@ export const ATTACKS: Attack[] = [
     rate: 20,
     step(victim) {
       const body = Buffer.from(
-        '{"model":"bench-full","stream":true,"messages":[{"role":"user","content":"x"}]}',
+        '{"model":"bench-chat-s500x0","stream":true,"messages":[{"role":"user","content":"x"}]}',
       )
       const head = `POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${victim.key}\r\ncontent-length: ${body.length}\r\n\r\n`
       raw(victim, head + body, true).pause()

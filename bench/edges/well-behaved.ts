@@ -2,7 +2,7 @@
 import { Pool } from 'undici'
 
 const PER_SECOND = 50
-const BODY = JSON.stringify({ model: 'bench-json', messages: [{ role: 'user', content: 'Hello' }] })
+const BODY = JSON.stringify({ model: 'bench-chat-json', messages: [{ role: 'user', content: 'Hello' }] })
 
 export interface Pace {
   /** Milliseconds from the due time of a request to the end of its answer, sorted. */

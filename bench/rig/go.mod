@@ -1,0 +1,3 @@
+module sluice.dev/bench/rig
+
+go 1.24
