@@ -6,7 +6,9 @@ import { pathToFileURL } from 'node:url'
 
 /** Known kinds of files. Add a new kind together with its first file. */
 const KINDS = new Set(
-  '.ts .js .json .yaml .md .py .lua .go .mod .sum .sh .tpl .toml .txt .conf .service .sse'.split(' '),
+  '.ts .js .json .jsonl .yaml .md .py .lua .go .mod .sum .sh .tpl .tmpl .toml .txt .conf .service .sse .svg'.split(
+    ' ',
+  ),
 )
 /** Files without an extension. */
 const NAMES = new Set([
@@ -15,6 +17,8 @@ const NAMES = new Set([
   'LICENSE',
   'sluice',
   'run',
+  'env',
+  'why',
   '.gitignore',
   '.dockerignore',
   '.helmignore',
