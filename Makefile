@@ -16,7 +16,7 @@ TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 1500)
 # Installed tools first, among them Node 24. Debian keeps nginx in sbin, which is not on every user's PATH.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin
 
-.PHONY: help install install-run run up down test test-packages test-binaries test-all soak scale agents sbom check generate testdata bench-quick bench-check bench-ledger bench-usage bench-propagation bench bench-growth bench-peers bench-start
+.PHONY: help install install-run run up down test test-packages test-binaries test-all soak scale agents sbom check generate testdata bench-quick bench-check bench-ledger bench-usage bench-propagation bench bench-growth bench-peers bench-docs bench-start
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 20
@@ -135,6 +135,9 @@ bench-growth: install ## Measure the cost of a request against the number of key
 
 bench-peers: install ## Measure the gateway beside LiteLLM, Portkey and Bifrost; installs them outside the checkout
 	@node bench/peers.ts
+
+bench-docs: install ## Take over the last runs of bench, bench-growth and bench-peers into docs/benchmarks.md
+	@node bench/docs.ts --take
 
 bench-quick: install ## Measure the cost of the gateway beside a bare passthrough, in two minutes; needs Go
 	@node bench/quick.ts

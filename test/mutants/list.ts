@@ -3,6 +3,7 @@
  * The harm is named above each fault.
  */
 import type { Mutant } from './fault.ts'
+import { BENCH } from './rooms/bench.ts'
 import { CHARTS } from './rooms/charts.ts'
 import { CONTRACT } from './rooms/contract.ts'
 import { CONTROLLER } from './rooms/controller.ts'
@@ -60,5 +61,6 @@ export const MUTANTS: Mutant[] = [
   ...PITFALLS_OF_ENDPOINTS,
   ...TOOLS,
   ...OPENAPI,
+  ...BENCH,
   ...CHARTS,
 ]
