@@ -130,7 +130,7 @@ testdata: install ## Rewrite the golden files; read the diff before you commit i
 bench: install ## Measure the gateway beside direct, a passthrough and nginx, in about 40 minutes; needs Go, Redis and nginx
 	@node bench/main.ts
 
-bench-growth: install ## Measure the cost of a request against the number of keys, routes and channels, in about 15 minutes
+bench-growth: install ## Measure the cost of a request against the number of keys, routes and channels, in about 5 minutes
 	@node bench/growth.ts
 
 bench-peers: install ## Measure the gateway beside LiteLLM, Portkey and Bifrost; installs them outside the checkout
