@@ -2,7 +2,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { AdminError } from '../../admin/server.ts'
 import { type Backoff, backoffMs } from '../../kit/backoff.ts'
-import { type Assignment, type Order, type Report, report } from './messages.ts'
+import { type Assignment, type Order, type Report, report } from './protocol.ts'
 import { wholeLines } from './whole-lines.ts'
 
 /** A worker that ends soon again and again is started less and less often. */

@@ -8,8 +8,8 @@ import { listen, portOf } from '../../proxy/server/listen.ts'
 import { type Program, portsOf, refuseStart, stopOnSignals } from '../process.ts'
 import { collectStartGarbage } from '../start-garbage.ts'
 import { Member } from './member.ts'
-import { METRICS_PAGE } from './messages.ts'
 import { ANSWER_MS, notReady, workerPages } from './pages.ts'
+import { METRICS_PAGE } from './protocol.ts'
 import { SummedMetrics } from './summed-metrics.ts'
 
 /** How long a worker may take beyond its grace: to break off what is left, and to settle. */

@@ -2,7 +2,7 @@
 import { AdminError } from '../../admin/server.ts'
 import { openProgram, portsOf, startFailure, stopOnSignals } from '../process.ts'
 import { type ServingProxy, serveProxy } from '../serve-proxy.ts'
-import { assignment, METRICS_PAGE, order, type Report } from './messages.ts'
+import { assignment, METRICS_PAGE, order, type Report } from './protocol.ts'
 
 export async function work({ WORKER_ASSIGNMENT, ...processEnv }: NodeJS.ProcessEnv): Promise<void> {
   const { worker, instance, adminPort } = assignment.parse(JSON.parse(WORKER_ASSIGNMENT ?? ''))

@@ -225,7 +225,7 @@ describe('by default', () => {
 
 it('Prometheus accepts the alerts', async () => {
   const { stdout } = await execute('promtool', ['check', 'rules', RULES])
-  expect(stdout).toContain('14 rules found')
+  expect(stdout).toContain('15 rules found')
 })
 
 it('alerts fire', async () => {

@@ -10,14 +10,16 @@ const FOLDER = join(ROOT, 'examples')
 export const QUICKSTART_KEY = 'sk-quickstart-0123456789abcdef'
 
 /**
- * Example folders for `sluice dev`. `cluster` needs a cluster (test/e2e/up.test.ts), and `ingress` has values of the chart
- * (test/chart/ingress.test.ts).
+ * Example folders for `sluice dev`. `cluster` needs a cluster (test/e2e/up.test.ts), `compose` is several programs
+ * (test/e2e/compose.test.ts), and `ingress` has values of the chart (test/chart/ingress.test.ts).
  */
+const OTHERS = ['cluster', 'compose', 'ingress']
+
 export const exampleNames = (): string[] =>
   readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
-    .filter((name) => name !== 'cluster' && name !== 'ingress')
+    .filter((name) => !OTHERS.includes(name))
     .filter((name) => readdirSync(join(FOLDER, name)).some((file) => file.endsWith('.yaml')))
 
 export const exampleText = (example: string, file: string): string =>
