@@ -41,11 +41,12 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   const state = stateUrl === url ? main : connect(stateUrl, '-state')
   const connections = new Set([main, state])
   const config = createRedisConfig(main, () => connect(url, '-follow'), sealing, log)
+  const stored = createRedisState(state, sealing, logCapacity)
   return {
     config,
     ledger: createRedisLedger(main, usageDays),
     affinity: createRedisAffinity(state),
-    state: createRedisState(state, sealing, logCapacity),
+    state: stored,
     sealing,
     onRestored(listener) {
       const ends = [...connections].map((connection) => connection.onRestored(listener))
@@ -55,7 +56,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     },
     keeping: () => keepingOf(main),
     async close() {
-      await config.close()
+      await Promise.all([config.close(), stored.flush()])
       await Promise.all([...connections].map((connection) => connection.close()))
     },
   }

@@ -16,8 +16,9 @@ const LOG_BYTES = 33_554_432
 /** Number of lines for the mean size of a line. */
 const MEAN_OVER = 100
 const BATCH_MS = 5
-/** So that the script does not hold up the server for long. */
+/** So that the script does not hold up the server for long: lines with errors of upstreams are large. */
 const BATCH_LINES = 64
+const BATCH_BYTES = 262_144
 /** The whole log may have megabytes. */
 const READ_LOG_MS = 3_000
 
@@ -32,7 +33,7 @@ export function createRedisState(
   connection: RedisConnection,
   ring: KeyRing,
   logCapacity: number,
-): StateStore {
+): StateStore & { flush(): Promise<void> } {
   const log = logBatches(connection, logCapacity)
   return {
     async putResponse(owner, id, binding, ttlMs) {
@@ -54,7 +55,9 @@ export function createRedisState(
       await connection.command(['DEL', responseKey(owner, id)])
     },
     ...createRedisConversations(connection, ring),
-    appendLog: log,
+    appendLog: log.append,
+    /** Resolves when the lines so far have reached the store, or cannot. */
+    flush: log.flush,
     async recentLog(count) {
       return lines.parse(await connection.command(['XREVRANGE', LOG, '+', '-', 'COUNT', count], READ_LOG_MS))
     },
@@ -65,23 +68,31 @@ export function createRedisState(
  * Appends lines, those of a few milliseconds in one command: a command of its own for each line would cost a request a
  * third of what its hold costs.
  */
-function logBatches(connection: RedisConnection, capacity: number): (line: string) => Promise<void> {
+function logBatches(connection: RedisConnection, capacity: number) {
   /** Mean size of a line in bytes. */
   let mean = 0
-  let waiting: { lines: string[]; sent: Promise<void> } | undefined
+  let waiting: { lines: string[]; bytes: number; sent: Promise<void> } | undefined
   const send = async (lines: string[]) => {
     await new Promise((resolve) => setTimeout(resolve, BATCH_MS))
-    waiting = undefined
+    if (waiting?.lines === lines) waiting = undefined
     const kept = Math.min(capacity, Math.ceil(LOG_BYTES / mean))
     await connection.run('log/append', [LOG], [kept, ...lines])
   }
-  return (line) => {
-    mean += (Buffer.byteLength(line) - mean) / MEAN_OVER
-    if (waiting === undefined || waiting.lines.length >= BATCH_LINES) {
-      const lines: string[] = []
-      waiting = { lines, sent: send(lines) }
-    }
-    waiting.lines.push(line)
-    return waiting.sent
+  return {
+    append(line: string): Promise<void> {
+      const bytes = Buffer.byteLength(line)
+      mean += (bytes - mean) / MEAN_OVER
+      if (waiting === undefined || waiting.lines.length >= BATCH_LINES || waiting.bytes >= BATCH_BYTES) {
+        const lines: string[] = []
+        waiting = { lines, bytes: 0, sent: send(lines) }
+      }
+      waiting.lines.push(line)
+      waiting.bytes += bytes
+      return waiting.sent
+    },
+    async flush(): Promise<void> {
+      // The connection keeps its order: older batches have been sent by then.
+      await waiting?.sent.catch(() => undefined)
+    },
   }
 }
