@@ -1,7 +1,12 @@
 /** The routes of the API. Each is served at its own path and under /api. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
-import { type EndpointName, SOCKET_ENDPOINT, STORED_ENDPOINT } from '../../contract/endpoints.ts'
+import {
+  ENDPOINT_NAMES,
+  type EndpointName,
+  SOCKET_ENDPOINT,
+  STORED_ENDPOINT,
+} from '../../contract/endpoints.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import { addressOf } from '../pipeline/admission/admit.ts'
@@ -60,9 +65,9 @@ export interface AppParts {
 export function createHandler(parts: AppParts): Handler {
   const app = createApp(parts)
   const calls = new Map(
-    Object.entries(ENDPOINTS).flatMap(([name, { path }]) => {
-      const handler = endpointHandler(parts, name as EndpointName)
-      return both(path).map((at) => [at, handler] as const)
+    ENDPOINT_NAMES.flatMap((name) => {
+      const handler = endpointHandler(parts, name)
+      return both(ENDPOINTS[name].path).map((at) => [at, handler] as const)
     }),
   )
   return (req, res) => {
@@ -109,11 +114,11 @@ export function createApp(parts: AppParts): Express {
     if (refusal.code === 'upgrade_required') res.set(UPGRADE_HEADERS)
     throw refusal
   })
-  for (const [name, endpoint] of Object.entries(ENDPOINTS)) {
+  for (const name of ENDPOINT_NAMES) {
+    const { path, webSocket } = ENDPOINTS[name]
     // A GET of this path is answered above.
-    const also = endpoint.webSocket ? ['GET'] : []
-    const handler = endpointHandler(parts, name as EndpointName)
-    app.all(both(endpoint.path), onlyOf(['POST'], also), handler)
+    const also = webSocket ? ['GET'] : []
+    app.all(both(path), onlyOf(['POST'], also), endpointHandler(parts, name))
   }
   // Without this, other endpoints of the API that take a POST, such as input_tokens, would pass for the id of a response.
   const stored = `${ENDPOINTS[STORED_ENDPOINT].path}/:id`
