@@ -13,6 +13,7 @@ import type { UpstreamFailure } from '../errors.ts'
 import { Clock } from './clock.ts'
 import { decoderFor } from './decode.ts'
 import { AttemptFailed, faultOf, type TransportFault, transportFailure } from './failure.ts'
+import { WholeAnswer } from './whole-answer.ts'
 
 /** A request, ready to be sent. */
 export interface UpstreamRequest {
@@ -252,7 +253,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
   readAll(maxBytes: number): Soon<Buffer> {
     const tooLarge = () => this.#stop('answer_too_large')
     if (this.#decoder === undefined && Number(this.headers['content-length']) > maxBytes) tooLarge()
-    const whole = new Whole()
+    const whole = new WholeAnswer()
     this.attach({
       data: (chunk) => {
         // White space around JSON is not content.
@@ -348,43 +349,6 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     if (this.#hasContent && this.#held) this.#clock.silence(this.#idleMs)
     this.#held = false
     this.#controller?.resume()
-  }
-}
-
-/** Collects an answer. A short one has often arrived before anyone waits for it. */
-class Whole {
-  #chunks: Buffer[] = []
-  #size = 0
-  #ended: Soon<Buffer> | undefined
-  #waiting: { resolve(bytes: Buffer): void; reject(error: Error): void } | undefined
-
-  /** Bytes so far. */
-  add(chunk: Buffer): number {
-    this.#size += chunk.length
-    this.#chunks.push(chunk)
-    return this.#size
-  }
-
-  end(): void {
-    const [only, second] = this.#chunks
-    const bytes = only !== undefined && second === undefined ? only : Buffer.concat(this.#chunks, this.#size)
-    if (this.#waiting === undefined) this.#ended = bytes
-    else this.#waiting.resolve(bytes)
-  }
-
-  fail(error: Error): void {
-    this.#chunks = []
-    if (this.#waiting === undefined) this.#ended = Promise.reject(error)
-    else this.#waiting.reject(error)
-  }
-
-  bytes(): Soon<Buffer> {
-    return (
-      this.#ended ??
-      new Promise((resolve, reject) => {
-        this.#waiting = { resolve, reject }
-      })
-    )
   }
 }
 
