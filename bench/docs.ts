@@ -55,8 +55,11 @@ export function made(raw: ReadonlyMap<string, RawLine[]>, page: string): Map<str
   for (const name of ['machine', 'cpu', 'added', 'throughput', 'delay', 'void', 'memory', 'yardstick'])
     sections.set(name, sectionsOf(bench ?? []).get(name) ?? NOT_YET)
   sections.set('published', publishedTable())
-  const isGrown = growth !== undefined && linesOf(growth, 'growth').length > 0
-  sections.set('growth', isGrown ? growthTable(growth) : NOT_YET)
+  const [grown] = linesOf(growth ?? [], 'run')
+  sections.set(
+    'growth',
+    grown === undefined ? NOT_YET : [describe(grown), growthTable(growth ?? [])].join('\n\n'),
+  )
   const [run] = linesOf(peers ?? [], 'run')
   const peerParts = ['cpu', 'added', 'throughput'].flatMap((name) => sectionsOf(peers ?? []).get(name) ?? [])
   sections.set('peers', run === undefined ? NOT_YET : [describe(run), ...peerParts].join('\n\n'))
