@@ -17,6 +17,9 @@ const shared = {
   expect: { poll: { timeout: PATIENCE_MS } },
 }
 
+/** Tests that take minutes run only when their setting says how much of them: `make test-all`. */
+const without = (setting: string, tests: string) => (process.env[setting] === undefined ? [tests] : [])
+
 export default defineConfig({
   test: {
     // Many tests wait for other processes: one more than the usual cores keeps the machine busy.
@@ -39,9 +42,10 @@ export default defineConfig({
           include: ['{admin,bench,examples,test}/**/*.test.ts', ...MOCKING],
           exclude: [
             '**/node_modules/**',
-            // Minutes of faults under traffic, with a machine to themselves: make test-all.
-            ...(process.env.CHAOS_ROUNDS === undefined ? ['test/chaos/**'] : []),
-            ...(process.env.SOAK_MINUTES === undefined ? ['test/soak/**'] : []),
+            ...without('CHAOS_ROUNDS', 'test/chaos/**'),
+            ...without('SOAK_MINUTES', 'test/soak/**'),
+            ...without('INSTALL_AWAY_SECONDS', 'test/install/install.test.ts'),
+            ...without('SCALE_KEYS', 'test/scale/{keys,ledger}.test.ts'),
           ],
           globalSetup: ['./test/global/control-plane.ts'],
         },
