@@ -1,4 +1,5 @@
 /** The CLI commands that inspect running programs and files, against a real `sluice dev`. */
+
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { type ExampleUpstream, startExampleUpstream } from '../../examples/upstream/server.ts'
+import { basicEnv } from '../harness/basic-env.ts'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
 import { call, jsonHeaders } from '../harness/http.ts'
 import { freePort, ROOT } from '../harness/program.ts'
@@ -39,7 +41,7 @@ async function sluice(
   { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {},
 ) {
   const child = spawn(process.execPath, [join(ROOT, 'cli/main.ts'), ...args], {
-    env: { PATH: process.env.PATH, HOME: scratch, KUBECONFIG: join(scratch, 'none'), ...env },
+    env: { ...basicEnv(), HOME: scratch, KUBECONFIG: join(scratch, 'none'), ...env },
   })
   const closed = new Promise<number | null>((resolve) => child.on('close', resolve))
   child.stdin.on('error', () => undefined).end(input)
@@ -54,7 +56,7 @@ const ask = (...args: string[]) =>
 /** Starts a command that runs until it is killed. */
 function follow(args: string[]) {
   const child = spawn(process.execPath, [join(ROOT, 'cli/main.ts'), ...args], {
-    env: { PATH: process.env.PATH, SLUICE_ADMIN_URLS: gateway.admin, SLUICE_ADMIN_TOKEN: TOKEN },
+    env: { ...basicEnv(), SLUICE_ADMIN_URLS: gateway.admin, SLUICE_ADMIN_TOKEN: TOKEN },
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   let out = ''

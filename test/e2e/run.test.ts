@@ -1,10 +1,12 @@
 /** Starting the program: its output, its errors at start, and `make run`. */
+
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { basicEnv } from '../harness/basic-env.ts'
 import { until } from '../harness/gateway.ts'
 import { call, jsonHeaders } from '../harness/http.ts'
 import {
@@ -56,7 +58,7 @@ const start = (env: Record<string, string> = {}, args?: string[]) => {
 async function printedCurl(program: Program, env: Record<string, string> = {}) {
   const [, command = ''] = await program.printed(/^ +((?:export|curl) [\s\S]+?)\n\n/m)
   const { stdout } = await shell('bash', ['-c', `${command} --silent --write-out '\n%{http_code}'`], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...basicEnv(), ...env },
   })
   const [status = '', ...body] = stdout.split('\n').reverse()
   return { status, body: body.join('\n') }

@@ -1,4 +1,5 @@
 /** Starts the real program, `sluice dev`, as a child process on free ports with its own folder. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -6,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PATIENCE_MS } from '../../tools/patience-ms.ts'
+import { basicEnv } from './basic-env.ts'
 
 const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 const START_MS = 60_000
@@ -36,7 +38,7 @@ export async function startGateway(
   for (const [name, yaml] of Object.entries(files)) write(name, yaml)
   const child = spawn(process.execPath, [MAIN, 'dev'], {
     env: {
-      PATH: process.env.PATH,
+      ...basicEnv(),
       SLUICE_PORT: '0',
       SLUICE_ADMIN_PORT: '0',
       SLUICE_HOST: '127.0.0.1',

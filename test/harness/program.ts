@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { freePort as unusedPort } from '../../tools/cluster/ports.ts'
+import { basicEnv } from './basic-env.ts'
 import { until } from './gateway.ts'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -20,7 +21,7 @@ export interface Program {
 }
 
 export interface ProgramOptions {
-  /** The whole environment except PATH and HOME. */
+  /** The whole environment except PATH, HOME and where Node keeps what it has compiled. */
   env?: Record<string, string>
   cwd?: string
 }
@@ -33,7 +34,7 @@ export function startProgram(
 ): Program {
   const child = spawn(command, args, {
     cwd,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    env: { ...basicEnv(), HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })

@@ -1,8 +1,10 @@
 /** Runs snippets and scripts to completion. */
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { basicEnv } from './basic-env.ts'
 import { ROOT } from './program.ts'
 
 /** Path of the Python with the official SDKs. Throws if it is missing. */
@@ -20,7 +22,7 @@ export async function run(
 ): Promise<string> {
   const child = spawn(program, args, {
     cwd: ROOT,
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...basicEnv(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

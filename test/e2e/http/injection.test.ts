@@ -1,8 +1,10 @@
 /** Client texts cannot inject anything into the log, the output of the CLI or the headers of answers. */
+
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { basicEnv } from '../../harness/basic-env.ts'
 import { until } from '../../harness/gateway.ts'
 import { type Answer, call, chatBody, jsonHeaders } from '../../harness/http.ts'
 import { ROOT } from '../../harness/program.ts'
@@ -127,7 +129,7 @@ it.each([
 
 it.each([[[]], [['-o', 'json']]])('sluice logs %j prints no control characters', async (more) => {
   const child = spawn(process.execPath, [join(ROOT, 'cli/main.ts'), 'logs', '--limit', '1000', ...more], {
-    env: { PATH: process.env.PATH, SLUICE_ADMIN_URLS: world.gateway.admin, SLUICE_ADMIN_TOKEN: TOKEN },
+    env: { ...basicEnv(), SLUICE_ADMIN_URLS: world.gateway.admin, SLUICE_ADMIN_TOKEN: TOKEN },
   })
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
   expect(err).toBe('')
