@@ -7,8 +7,9 @@
 import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { accessSync, constants, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { availableParallelism, homedir } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { cacheRoot } from './go-program.ts'
 
 const HERE = import.meta.dirname
 const GO_MOD = readFileSync(join(HERE, 'go.mod'), 'utf8')
@@ -71,10 +72,7 @@ function isExecutable(path: string): boolean {
 }
 
 function cacheFolder(): string {
-  const root =
-    process.env.SLUICE_TEST_BINARIES ??
-    join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'sluice')
-  return join(root, `kubernetes-${KUBERNETES_VERSION}-${hash('sha256', GO_MOD).slice(0, 12)}`)
+  return join(cacheRoot(), `kubernetes-${KUBERNETES_VERSION}-${hash('sha256', GO_MOD).slice(0, 12)}`)
 }
 
 function buildMissing(names: readonly BinaryName[]): void {

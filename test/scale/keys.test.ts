@@ -1,6 +1,6 @@
 /**
- * Thousands of keys: a cold start serves soon, memory stays small, and a change is still one record. SCALE_KEYS sets
- * the number; `make test-all` takes 10,000, `make scale` 100,000. Prints its measurements.
+ * Thousands of keys: a cold start serves soon, memory stays small, a change is still one record, and what is said to be
+ * ready is. SCALE_KEYS sets the number; `make test-all` takes 10,000, `make scale` 100,000. Prints its measurements.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,11 +10,13 @@ import { z } from 'zod'
 import { cpuMicros } from '../../bench/processes.ts'
 import { type ControlPlane, startControlPlane } from '../../tools/cluster/control-plane.ts'
 import { applyCrds } from '../../tools/cluster/crds.ts'
+import { mustKubectl } from '../../tools/cluster/kubectl.ts'
 import { type Fleet, type Member, metric, startFleet } from '../harness/fleet.ts'
-import { ask, digestOf, startReportingUpstream } from '../harness/fleet-traffic.ts'
+import { ask, askAll, digestOf, startReportingUpstream } from '../harness/fleet-traffic.ts'
 import { until } from '../harness/gateway.ts'
 import { monitorRedis } from '../harness/redis-monitor.ts'
 import type { ScriptedUpstream } from '../harness/upstream.ts'
+import { kstatus, program as kstatusProgram } from '../kstatus/kstatus.ts'
 import { memoryOf } from './process.ts'
 
 const KEYS = Number(process.env.SCALE_KEYS ?? 2_000)
@@ -35,6 +37,7 @@ let upstream: ScriptedUpstream
 const bearer = (n: number) => `sk-scale-${n}`
 
 beforeAll(async () => {
+  kstatusProgram()
   upstream = await startReportingUpstream('up')
   controlPlane = await startControlPlane({ dir })
   await applyCrds(controlPlane.kubectl)
@@ -159,6 +162,53 @@ describe(`${KEYS} keys`, () => {
     const slowestMs = Math.max(...times)
     report({ slowestMs, cpuMsOfOne: (cpuMicros(leader.pid) - cpu) / 1_000 / CHANGES })
   })
+})
+
+describe('what kubectl and Helm wait for', () => {
+  const wait = (condition: string, ...resources: string[]) =>
+    mustKubectl(fleet.kubectl, 'wait', `--for=condition=${condition}`, '--timeout=120s', ...resources)
+  const textOf = async (name: string) =>
+    JSON.stringify(
+      await fleet.kube.request(
+        'GET',
+        `/apis/sluice.dev/v1alpha1/namespaces/${fleet.namespace}/apikeys/${name}`,
+      ),
+    )
+
+  it('every key is ready at last', () => wait('Ready', 'apikeys', '--all'), FILL_MS)
+
+  it('a key that is ready is served by every proxy', async () => {
+    for (let n = 0; n < CHANGES; n++) {
+      const bearer = `sk-scale-new-${n}`
+      await fleet.kube.create('ApiKey', `new-${n}`, { hashes: [digestOf(bearer)], models: ['m'] })
+      await wait('Ready', `apikey/new-${n}`)
+      expect(await askAll(fleet.bases, bearer, 'm')).toEqual(fleet.bases.map(() => SERVED))
+    }
+  }, 180_000)
+
+  it('a change that is ready is in force on every proxy, and a broken one is never current', async () => {
+    for (let n = 0; n < CHANGES; n++) {
+      const key = `new-${n}`
+      await fleet.kube.patch('ApiKey', key, { models: ['other'] })
+      const current = async () => kstatus([await textOf(key)])[0] === 'Current'
+      await until(current, 'the change to be current', 15_000)
+      expect(await askAll(fleet.bases, `sk-scale-${key}`, 'm')).toEqual(
+        fleet.bases.map(() => '403 model_not_allowed'),
+      )
+
+      await fleet.kube.patch('ApiKey', key, { expiresAt: '2020-01-01T00:00:00Z' })
+      const broken: string[] = []
+      await until(
+        async () => {
+          broken.push(await textOf(key))
+          return (await fleet.kube.condition('ApiKey', key, 'Ready')) === 'False Expired'
+        },
+        'the expiry to be reported',
+        15_000,
+      )
+      expect(kstatus(broken)).not.toContain('Current')
+    }
+  }, 180_000)
 })
 
 function report(numbers: Record<string, number | undefined>): void {
