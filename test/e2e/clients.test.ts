@@ -37,7 +37,9 @@ function here(snippet: string): string {
   return snippet.replaceAll(ADDRESS, gateway.base)
 }
 
-const clients = page('docs/clients.md')
+const whole = page('docs/clients.md')
+/** Without the part on LangChain, whose packages the tests do not install. */
+const clients = whole.replace(/^## LangChain\n[\s\S]*?(?=^## )/m, '')
 const readme = page('README.md')
 
 const shell = (command: string) => run('bash', ['-c', command])
@@ -86,9 +88,10 @@ describe('docs/clients.md', () => {
   })
 
   it('Node', async () => {
-    const [chat = '', responses = '', embeddings = '', ...others] = fenced(clients, 'js')
+    const [chat = '', responses = '', aiSdk = '', embeddings = '', ...others] = fenced(clients, 'js')
     expect(others).toEqual([])
     expect(await node(here(chat))).toBe(ANSWER)
+    expect(await node(here(aiSdk))).toBe(ANSWER)
     const [start = ''] = chat.split('const stream')
     expect(await node(here(`${start}${responses}`))).toBe(`${ANSWER}\n`)
     expect(await node(here(`${start}${embeddings}`))).toBe('2 8\n')
@@ -119,6 +122,30 @@ print(json.dumps(sorted(m.id for m in openai.OpenAI().models.list()), separators
 
   it('has no other snippet', () => {
     const languages = [...clients.matchAll(/^```(\w+)$/gm)].map(([, language]) => language)
-    expect(languages.sort()).toEqual(['js', 'js', 'js', 'python', 'python', 'python', 'python'])
+    expect(languages.sort()).toEqual(['js', 'js', 'js', 'js', 'python', 'python', 'python', 'python'])
+  })
+
+  it('Vercel AI SDK, with the other two models of its section', async () => {
+    expect(clients).toContain("`sluice.chat('example')` uses `/v1/chat/completions`")
+    const output = await node(
+      here(`import { createAnthropic } from '@ai-sdk/anthropic'
+      import { createOpenAI } from '@ai-sdk/openai'
+      import { generateText } from 'ai'
+      const settings = { baseURL: '${ADDRESS}/v1', apiKey: '${QUICKSTART_KEY}' }
+      for (const model of [createOpenAI(settings).chat('example'), createAnthropic(settings)('example')])
+        console.log((await generateText({ model, maxOutputTokens: 100, prompt: 'Hello there' })).text)`),
+    )
+    expect(output).toBe(`${ANSWER}\n${ANSWER}\n`)
+    const endpoints = () => gateway.requests().map(({ endpoint }) => endpoint)
+    await expect.poll(() => endpoints().slice(-2)).toEqual(['chat', 'messages'])
+  })
+
+  it('Cursor: the refusal of a responses body on the chat endpoint', async () => {
+    const [, refusal = ''] = /refuses this with 400, `([^`]+)`/.exec(whole) ?? []
+    const body = JSON.stringify({ model: 'example', input: [{ role: 'user', content: 'Hello' }] })
+    const request = { headers: jsonHeaders(QUICKSTART_KEY), body }
+    const answer = await call(`${gateway.base}/v1/chat/completions`, request)
+    expect(answer.status).toBe(400)
+    expect(JSON.parse(answer.text).error.message).toBe(refusal)
   })
 })
