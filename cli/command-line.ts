@@ -38,7 +38,8 @@ export async function runCommandLine(
   }
 }
 
-function commandLine(terminal: Terminal, ended: (code: number) => void): Command {
+/** The definitions of all commands. `ended` gets the exit code of a tool. */
+export function commandLine(terminal: Terminal, ended: (code: number) => void): Command {
   const line = new Command('sluice')
     .description('An LLM gateway configured by Kubernetes resources.')
     .usage('<command>')
