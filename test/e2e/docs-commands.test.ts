@@ -53,7 +53,7 @@ describe('every block', () => {
 
   it('of another language has a test of its own', () => {
     const others = [...blocks.values()].filter((block) => !ofShell.includes(block))
-    // Resources are validated below, and test/e2e/clients.test.ts runs the snippets.
+    // Resources are validated below, and test/e2e/clients.test.ts runs the snippets, except those for LangChain.
     const unknown = others.filter(({ language }) => !['yaml', 'js', 'python'].includes(language))
     expect(unknown.map(({ name }) => name)).toEqual([])
     const snippets = others.filter(({ language }) => language !== 'yaml')

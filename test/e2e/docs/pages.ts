@@ -1,6 +1,5 @@
 /** The pages of the documentation, their code blocks and their inline commands. */
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../../harness/program.ts'
 import { type Command, commandsOf } from './shell.ts'
@@ -24,17 +23,11 @@ export interface Inline {
 const PROGRAMS =
   'sluice|make|kubectl|helm|docker|curl|node|vitest|npm|apt-get|systemctl|redis-cli|printf|echo|mkdir|chmod|cp|cd|export|source'
 const STARTS = new RegExp(`^(?:\\(|\\. |[A-Za-z_]\\w*="?\\$\\(|(?:${PROGRAMS}) )`)
-/** The changelog tells of commands of earlier versions. */
-const OTHERS = /^(CHANGELOG\.md|test\/)/
-
+/** Without the changelog, which tells of commands of earlier versions. */
 export const pageNames = (): string[] =>
-  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  })
-    .trim()
-    .split('\n')
-    .filter((name) => !OTHERS.test(name))
+  globSync(['*.md', '{docs,examples,helm}/**/*.md'], { cwd: ROOT })
+    .filter((name) => name !== 'CHANGELOG.md')
+    .sort()
 
 const slug = (heading: string) =>
   heading

@@ -3,6 +3,28 @@ import { faults, type Mutant } from '../fault.ts'
 
 export const TOOLS: Mutant[] = [
   ...faults(
+    'docs/cli.md',
+    'test/e2e/docs-commands.test.ts',
+    // A page shows a flag, a day or an argument that the command refuses.
+    ['rotate student-017 --overlap 1h', 'rotate student-017 --overlaps 1h'],
+    ['sluice usage --since 2026-11-01', 'sluice usage --since november'],
+    ['sluice completion fish >', 'sluice completions fish >'],
+  ),
+  ...faults('docs/install.md', 'test/e2e/docs-commands.test.ts', [
+    // A value that the chart does not have.
+    'helm/sluice --namespace sluice --set crds.install=false',
+    'helm/sluice --namespace sluice --set crds.enabled=false',
+  ]),
+  ...faults(
+    'docs/providers.md',
+    'test/e2e/providers.test.ts',
+    // The provider answers 401, or 404.
+    ['auth: { scheme: Header, header: api-key }\n  profile: openai-reasoning', 'profile: openai-reasoning'],
+    ['baseURL: https://api.groq.com/openai/v1', 'baseURL: https://api.groq.com'],
+    // Mistral answers 422 to every stream.
+    ['    streamUsage: false\n', ''],
+  ),
+  ...faults(
     'cli/completion/tree.ts',
     'cli/completion/shells.test.ts',
     // Files are not completed.
