@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { validate } from '../../cli/validate.ts'
+import { endpointBase } from '../../contract/channel-types.ts'
 import { type RunningGateway, startGateway } from '../harness/gateway.ts'
 import { call, chatBody, jsonHeaders } from '../harness/http.ts'
 import { ROOT } from '../harness/program.ts'
@@ -149,6 +150,16 @@ describe.each(recipes.filter(({ title }) => title in EXPECTED))('$title', ({ tit
     if (!('authorization' in headers)) expect(sent?.headers.authorization).toBeUndefined()
     expect(JSON.parse(sent?.body.toString() ?? '').model).toBe(model)
   })
+})
+
+it.each([
+  ['chat_completion', 'https://generativelanguage.googleapis.com/v1beta/openai', '/v1beta/openai'],
+  ['chat_completion', 'https://bedrock-runtime.<region>.amazonaws.com/openai/v1', '/openai/v1'],
+  ['messages', 'https://openrouter.ai/api', '/api/v1'],
+] as const)('a Channel of the type %s appends its paths to %s', (type, url, base) => {
+  expect(page).toContain(`\`${url}\``)
+  const { pathname } = new URL(url.replace('<region>', 'eu-central-1'))
+  expect(endpointBase(type, pathname)).toBe(base)
 })
 
 it('the older API of Azure gets its path and version', async () => {
