@@ -7,12 +7,19 @@ import { promisify } from 'node:util'
 import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { binary, KUBERNETES_VERSION } from '../assets/binaries.ts'
+import { goProgram } from '../assets/go-program.ts'
 import { ROOT } from '../harness/program.ts'
 
 export const CHART = join(ROOT, 'helm', 'sluice')
 export const CRDS_CHART = join(ROOT, 'helm', 'sluice-crds')
 
 const execute = promisify(execFile)
+
+/** Helm 3, or Helm 4 with HELM_MAJOR=4, which is built when it is missing. */
+export const helmProgram = (): string =>
+  process.env.HELM_MAJOR === '4'
+    ? goProgram(join(ROOT, 'test/helm4'), 'helm.sh/helm/v4/cmd/helm')
+    : binary('helm')
 
 /** Runs Helm; `values` become a values file. Returns standard output, and rejects with Helm's message. */
 export async function helm(args: string[], values: object = {}): Promise<string> {
@@ -21,7 +28,7 @@ export async function helm(args: string[], values: object = {}): Promise<string>
     const file = join(dir, 'values.json')
     writeFileSync(file, JSON.stringify(values))
     const takesValues = ['template', 'install', 'upgrade', 'lint'].includes(args[0] ?? '')
-    const { stdout } = await execute(binary('helm'), takesValues ? [...args, '--values', file] : args, {
+    const { stdout } = await execute(helmProgram(), takesValues ? [...args, '--values', file] : args, {
       env: { PATH: process.env.PATH, HOME: dir },
       maxBuffer: 64 * 1024 * 1024,
     })
