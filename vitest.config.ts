@@ -22,8 +22,8 @@ const without = (setting: string, tests: string) => (process.env[setting] === un
 
 export default defineConfig({
   test: {
-    // Many tests wait for other processes: one more than the usual cores keeps the machine busy.
-    maxWorkers: 3,
+    // Many tests wait for other processes: twice the usual cores keeps the machine busy.
+    maxWorkers: 4,
     projects: [
       {
         test: {

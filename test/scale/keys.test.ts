@@ -1,6 +1,6 @@
 /**
- * Thousands of keys: a cold start serves soon, memory stays small, a change is still one record, and what is said to be
- * ready is. SCALE_KEYS sets the number; `make test-all` takes 10,000, `make scale` 100,000. Prints its measurements.
+ * Thousands of keys: a cold start serves soon, memory stays small, a change is still one record, and no status says Ready
+ * too early. SCALE_KEYS sets the number; `make test-all` takes 10,000, `make scale` 100,000. Prints its measurements.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
