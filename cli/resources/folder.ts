@@ -1,7 +1,7 @@
 /** Resources in the files of a folder, as `sluice dev` reads them. */
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Document, parseAllDocuments, stringify } from 'yaml'
+import { Document, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { API_VERSION } from '../../contract/api/index.ts'
 import { listFolder } from '../../controller/source/folder/files.ts'
@@ -17,27 +17,42 @@ const named = z.looseObject({
 })
 
 interface Found {
+  kind: string
+  name: string
   path: string
   documents: Document[]
   document: Document
 }
 
-export function folderPlace(folder: string, namespace: string): Place {
-  /** Read anew each time: the files may be changed by hand. */
-  async function find(kind: WrittenKind, name?: string): Promise<Found[]> {
+/** `load` reads a file. Each is read once, so that a command that makes hundreds of resources does not read them all for each. */
+export function folderPlace(
+  folder: string,
+  namespace: string,
+  load: (path: string) => Promise<string> = (path) => readFile(path, 'utf8'),
+): Place {
+  let loaded: Promise<Found[]> | undefined
+
+  async function everything(): Promise<Found[]> {
     const { files } = await listFolder(folder).catch((error: unknown) => {
       throw new CommandFailure(`${folder} cannot be read (${(error as NodeJS.ErrnoException).code ?? error})`)
     })
     const found: Found[] = []
     for (const path of files) {
-      const documents = parseAllDocuments(await readFile(path, 'utf8')) as Document[]
+      const documents = parseAllDocuments(await load(path)) as Document[]
       for (const document of documents) {
         const { data } = named.safeParse(document.toJS())
-        if (data?.kind !== kind || (data.metadata.namespace ?? namespace) !== namespace) continue
-        if (name === undefined || data.metadata.name === name) found.push({ path, documents, document })
+        if (data === undefined || (data.metadata.namespace ?? namespace) !== namespace) continue
+        found.push({ kind: data.kind, name: data.metadata.name, path, documents, document })
       }
     }
     return found
+  }
+
+  async function find(kind: WrittenKind, name?: string): Promise<Found[]> {
+    loaded ??= everything()
+    return (await loaded).filter(
+      (found) => found.kind === kind && (name === undefined || found.name === name),
+    )
   }
   const read = ({ document }: Found): Stored => stored.parse(document.toJS())
   return {
@@ -53,11 +68,11 @@ export function folderPlace(folder: string, namespace: string): Place {
       const { kind, name, spec } = resource
       if ((await find(kind, name)).length > 0) throw new CommandFailure(`${kind} ${name}: exists already`)
       const path = join(folder, `${kind.toLowerCase()}-${name}.yaml`)
-      await writeFile(path, stringify(objectOf(resource)), { mode: MODE[kind], flag: 'wx' }).catch(
-        (error: unknown) => {
-          throw new CommandFailure(`${path} cannot be written (${(error as NodeJS.ErrnoException).code})`)
-        },
-      )
+      const document = new Document(objectOf(resource))
+      await writeFile(path, String(document), { mode: MODE[kind], flag: 'wx' }).catch((error: unknown) => {
+        throw new CommandFailure(`${path} cannot be written (${(error as NodeJS.ErrnoException).code})`)
+      })
+      ;(await loaded)?.push({ kind, name, path, documents: [document], document })
       return { metadata: { name }, spec: kind === 'Secret' ? {} : { ...spec } }
     },
     async patch(kind, name, spec) {
