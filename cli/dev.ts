@@ -12,6 +12,7 @@ import { banner } from './banner.ts'
 import { devPages } from './dev-pages.ts'
 import { openProgram, type Program, refuseStart, stopOnSignals } from './process.ts'
 import { stateDirectory } from './state-dir.ts'
+import { openUsageFile, type UsageFile } from './usage-file.ts'
 import { check, readPath } from './validate.ts'
 
 const QUICKSTART = fileURLToPath(new URL('../examples/quickstart', import.meta.url))
@@ -24,8 +25,8 @@ export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
   const program = openProgram(
     processEnv,
     processEnv.SLUICE_STATE_DIR === undefined
-      ? 'starting; balances are in memory and are lost when this process ends'
-      : 'starting; balances are kept in SLUICE_STATE_DIR',
+      ? 'starting; balances and usage are in memory and are lost when this process ends'
+      : 'starting; balances and usage are kept in SLUICE_STATE_DIR',
   )
   if (program === undefined) return
   const { env, out } = program
@@ -47,10 +48,12 @@ export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
 class Running {
   proxy: RunningProxy | undefined
   controller: Controller | undefined
+  usage: UsageFile | undefined
   upstream: ExampleUpstream | undefined
 
   async stop(graceMs: number): Promise<void> {
     await this.proxy?.stop(graceMs)
+    await this.usage?.stop()
     await this.controller?.stop()
     await this.upstream?.close()
   }
@@ -68,6 +71,9 @@ async function start(
 
   const keys = env.SLUICE_SEALING_KEYS_FILE
   const store = createEmbeddedStore(keys === undefined ? {} : { sealing: readKeyRing(keys, log) })
+  const state = env.SLUICE_STATE_DIR
+  const checkpoints = state === undefined ? undefined : await stateDirectory(state)
+  if (state !== undefined) running.usage = await openUsageFile(state, store.ledger, log)
   running.controller = await startController({
     store,
     dir,
@@ -75,9 +81,10 @@ async function start(
     env: example ? { ...processEnv, UPSTREAM_PORT: String(running.upstream?.port) } : processEnv,
     log,
     journal: sinkOf(env.SLUICE_JOURNAL, (text) => out.write(text)),
-    checkpoints: env.SLUICE_STATE_DIR === undefined ? undefined : await stateDirectory(env.SLUICE_STATE_DIR),
+    checkpoints,
   })
   await running.controller.ready
+  running.usage?.start()
   const { controller } = running
   running.proxy = await startProxy({
     store,

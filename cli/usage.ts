@@ -82,10 +82,13 @@ function text(by: readonly string[], lines: readonly UsageLine[], width: number 
   return table(heads, rows, width)
 }
 
+/** Columns of CSV that are there even if all of them are zero. */
+const ALWAYS = ['requests', 'input', 'output', 'cost']
+
 /** RFC 4180. */
 function csv(by: readonly string[], lines: readonly UsageLine[]): string {
   const shown = lines.map(inDollars)
-  const names = [...new Set(shown.flatMap(({ counts }) => Object.keys(counts)))].sort()
+  const names = [...new Set([...ALWAYS, ...shown.flatMap(({ counts }) => Object.keys(counts))])].sort()
   const rows = shown.map(({ of, counts }) => [
     ...by.map((one) => of[one] ?? ''),
     ...names.map((name) => counts[name] ?? 0),

@@ -69,7 +69,7 @@ export const resourcesAnswer = z.array(
     kind: z.string(),
     namespace: z.string(),
     name: z.string(),
-    status: z.object({
+    status: z.looseObject({
       conditions: z.array(
         z.object({ type: z.string(), status: z.string(), reason: z.string(), message: z.string() }),
       ),

@@ -1,6 +1,6 @@
 /** `sluice keys list` and `show`: never the keys themselves. */
 import { formatDollars } from '../../contract/money.ts'
-import { type UsageLine, usageAnswer } from '../admin/answers.ts'
+import { resourcesAnswer, type UsageLine, usageAnswer } from '../admin/answers.ts'
 import { findPorts } from '../admin/discover.ts'
 import { ofRole, survey, tried } from '../admin/survey.ts'
 import {
@@ -38,10 +38,9 @@ interface Shown {
 export const list: Tool<ListOptions> = async (options, terminal) => {
   const place = await openPlace(options, terminal)
   try {
-    const keys = await place.list('ApiKey')
-    const used = await usageByKey(options, terminal)
-    const shown = keys
-      .map((key) => shownOf(key, place.namespace, used))
+    const known = await askController(options, place.namespace, terminal)
+    const shown = (await place.list('ApiKey'))
+      .map((key) => shownOf(known.withStatus(key), place.namespace, known.used))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
     if (options.output === 'json') terminal.print(json(shown))
     else
@@ -65,9 +64,11 @@ export const show: Tool<ListOptions> = async (options, terminal) => {
     const key = await place.get('ApiKey', name)
     if (key === undefined)
       throw new CommandFailure(`there is no ApiKey ${name} in the namespace ${place.namespace}`)
-    const shown = shownOf(key, place.namespace, await usageByKey(options, terminal))
-    const { models, limits, budget } = key.spec
-    const more = { models, limits, budget, budgets: key.status?.budgets, conditions: key.status?.conditions }
+    const { used, withStatus } = await askController(options, place.namespace, terminal)
+    const { spec, status } = withStatus(key)
+    const shown = shownOf({ ...key, status }, place.namespace, used)
+    const { models, limits, budget } = spec
+    const more = { models, limits, budget, budgets: status?.budgets, conditions: status?.conditions }
     terminal.print(json({ ...shown, ...more }))
     return 0
   } finally {
@@ -116,21 +117,34 @@ function stateOf(spec: Stored['spec'], status: Stored['status']): string {
   return ready === undefined ? 'unknown' : ready.status === 'True' ? 'ready' : (ready.reason ?? 'not ready')
 }
 
-/** By key and day; undefined if no controller that leads answers. */
-async function usageByKey(
-  options: AdminOptions,
-  terminal: Terminal,
-): Promise<readonly UsageLine[] | undefined> {
+interface Known {
+  /** By key and day; undefined if no controller that leads answers. */
+  used?: readonly UsageLine[]
+  /** Files have no status: that of a folder comes from the controller. */
+  withStatus(key: Stored): Stored
+}
+
+async function askController(options: ListOptions, namespace: string, terminal: Terminal): Promise<Known> {
   const dateOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
   const query = { from: dateOf(Date.now() - LOOK_BACK_DAYS * DAY_MS), to: dateOf(Date.now()), by: 'key,day' }
+  const nothing: Known = { withStatus: (key) => key }
   const found = await findPorts(options, terminal).catch(() => undefined)
-  if (found === undefined) return undefined
+  if (found === undefined) return nothing
   try {
     for (const port of ofRole(await survey(found.ports), 'controller')) {
       const answer = await tried(port, '/usage', usageAnswer, query)
-      if ('value' in answer && answer.value.leading) return answer.value.lines
+      if (!('value' in answer && answer.value.leading)) continue
+      const used = answer.value.lines
+      if (options.folder === undefined) return { ...nothing, used }
+      const all = await tried(port, '/resources', resourcesAnswer)
+      const statuses = new Map(
+        ('value' in all ? all.value : [])
+          .filter((one) => one.kind === 'ApiKey' && one.namespace === namespace)
+          .map(({ name, status }) => [name, status]),
+      )
+      return { used, withStatus: (key) => ({ ...key, status: statuses.get(key.metadata.name) }) }
     }
-    return undefined
+    return nothing
   } finally {
     await found.close()
   }

@@ -17,7 +17,7 @@ export const processSettings = {
     'Folder of resources that `sluice dev` reads; default: the quickstart example. `sluice controller` reads it instead of a cluster.',
   ),
   SLUICE_STATE_DIR: text().describe(
-    'Folder for the checkpoint of balances; it must exist. `sluice dev` keeps balances there when it ends; default: they end with the process. A controller that reads a folder needs it.',
+    'Folder for the checkpoint of balances; it must exist. `sluice dev` keeps balances and usage there when it ends; default: they end with the process. A controller that reads a folder needs it.',
   ),
   SLUICE_JOURNAL: z
     .string()

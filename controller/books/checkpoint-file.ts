@@ -1,7 +1,8 @@
 /** The checkpoint in a file. A crash leaves the old content or the new, never a part. */
-import { open, readFile, rename } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { z } from 'zod'
+import { replaceFile } from '../../kit/replace-file.ts'
 import { type CheckpointStore, Superseded } from './checkpoint-store.ts'
 import { marks } from './mark.ts'
 
@@ -27,25 +28,7 @@ export function fileCheckpoints(folder: string): CheckpointStore {
     async save(_shard, accounts, epoch) {
       if ((await read()).epoch > epoch) throw new Superseded()
       // A leader that was replaced may write at the same time: each epoch has a draft of its own.
-      await replace(path, `${path}.${epoch}.new`, `${JSON.stringify({ version: 1, epoch, accounts })}\n`)
+      await replaceFile(path, `${path}.${epoch}.new`, `${JSON.stringify({ version: 1, epoch, accounts })}\n`)
     },
-  }
-}
-
-/** Writes a file so that it survives a crash of the machine. */
-async function replace(path: string, draft: string, text: string): Promise<void> {
-  const file = await open(draft, 'w', 0o600)
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(draft, path)
-  const folder = await open(dirname(path), 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }

@@ -2,7 +2,7 @@ import type { Store } from '../contract.ts'
 import { ephemeralKeyRing, type KeyRing } from '../sealing.ts'
 import { createAffinityStore } from './affinity.ts'
 import { createConfigStore } from './config.ts'
-import { createLedger } from './ledger.ts'
+import { createLedger, type EmbeddedLedger } from './ledger.ts'
 import { createStateStore } from './state.ts'
 
 interface EmbeddedStoreOptions {
@@ -14,8 +14,12 @@ interface EmbeddedStoreOptions {
   sealing?: KeyRing
 }
 
+export interface EmbeddedStore extends Store {
+  ledger: EmbeddedLedger
+}
+
 /** A store in memory, for a single process. Its contents are lost when the process ends. */
-export function createEmbeddedStore(options: EmbeddedStoreOptions = {}): Store {
+export function createEmbeddedStore(options: EmbeddedStoreOptions = {}): EmbeddedStore {
   const { now = Date.now, logCapacity = 1_000, sealing = ephemeralKeyRing() } = options
   const config = createConfigStore(now)
   return {

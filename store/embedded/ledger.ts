@@ -11,10 +11,15 @@ import { type OldSettle, settle } from '../ledger/settle.ts'
 import { AccountState } from '../ledger/state.ts'
 import { count, parseTag, rowsOf, type UsageBook } from '../ledger/usage.ts'
 
+export interface EmbeddedLedger extends Ledger {
+  /** The accounts, and the places of keys without one, that have usage. */
+  usagePlaces(): string[]
+}
+
 /** Commands run one after another: none awaits before it has changed what it changes. */
-export function createLedger(now: () => number): Ledger {
+export function createLedger(now: () => number): EmbeddedLedger {
   const accounts = new Map<string, AccountState>()
-  /** Usage of keys without an account. */
+  /** Usage by account, which need not be open, and of keys without one. */
   const books = new Map<string, UsageBook>()
   /** In the order of the last touch. */
   const touched = new Map<string, number>()
@@ -28,14 +33,14 @@ export function createLedger(now: () => number): Ledger {
   }
 
   function bookOf(account: string): UsageBook {
-    const known = accounts.get(account) ?? books.get(account)
+    const known = books.get(account)
     if (known !== undefined) return known
-    const book = { usage: new Map(), tags: new Map(), keyNames: new Map() }
+    const book: UsageBook = { usage: new Map(), tags: new Map(), keyNames: new Map() }
     books.set(account, book)
     return book
   }
 
-  const ledger: Ledger = {
+  const ledger: EmbeddedLedger = {
     async open({ account, epoch, create, closed = false }) {
       const known = accounts.get(account)
       if (known === undefined && !create) return 'NOACCT'
@@ -98,11 +103,13 @@ export function createLedger(now: () => number): Ledger {
       for (const row of rows) count(bookOf(account), row, now())
       return 'OK'
     },
+    usagePlaces: () => [...books.keys()],
     async *usage(account, span) {
-      yield rowsOf(bookOf(account), span)
+      const book = books.get(account)
+      if (book !== undefined) yield rowsOf(book, span)
     },
     async tagUsage(account, { from, to }) {
-      return [...bookOf(account).tags]
+      return [...(books.get(account)?.tags ?? [])]
         .map(([field, counts]) => ({ ...parseTag(field), counts: { ...counts } }))
         .filter(({ day }) => day >= from && day <= to)
     },

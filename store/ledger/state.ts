@@ -5,7 +5,6 @@ import type { EntryNote } from './contract.ts'
 import { EntryLog } from './entry-log.ts'
 import type { Meters } from './meters.ts'
 import { Tombstones } from './tombstones.ts'
-import type { UsageBook } from './usage.ts'
 
 /** The sums that are stored. */
 export interface Funds {
@@ -49,7 +48,7 @@ export interface Credited {
   amount: Nanos
 }
 
-export class AccountState implements Meters, Budgets, UsageBook {
+export class AccountState implements Meters, Budgets {
   readonly account: string
   readonly funds: Funds = { posted: 0, held: 0, credited: 0 }
   readonly subs = new Map<string, Funds>()
@@ -60,9 +59,6 @@ export class AccountState implements Meters, Budgets, UsageBook {
   readonly fills: Meters['fills'] = new Map()
   readonly running: Meters['running'] = new Map()
   readonly budgets: Budgets['budgets'] = new Map()
-  readonly usage: UsageBook['usage'] = new Map()
-  readonly tags: UsageBook['tags'] = new Map()
-  readonly keyNames: UsageBook['keyNames'] = new Map()
   /** Not later than the earliest end of a lease; undefined if nothing is held. */
   nextLeaseEnd: number | undefined
   /** Applied credits by id, kept for ever so that none is applied twice; adjustments as `adjust:<id>`. */

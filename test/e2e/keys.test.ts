@@ -132,7 +132,12 @@ describe('a class', () => {
     }[]
     const of = (name: string) => listed.find((one) => one.name === name)
     const today = new Date().toISOString().slice(0, 10)
-    expect(of('student-01')).toMatchObject({ account: 'class', lastUsed: today, spentThisMonth: '2' })
+    expect(of('student-01')).toMatchObject({
+      account: 'class',
+      state: 'ready',
+      lastUsed: today,
+      spentThisMonth: '2',
+    })
     expect(of('student-02')).toMatchObject({ state: 'revoked', lastUsed: today })
     expect(of('student-10')).toMatchObject({ spentThisMonth: '0' })
     const text = `${output}${(await sluice('keys', 'list')).output}${(await sluice('keys', 'show', 'student-01')).output}`

@@ -11,6 +11,7 @@ import { account, apiKey, channel, route } from '../harness/resources.ts'
 import { chatAnswer, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
 
 const KEY = 'sk-state-0123456789abcdef'
+const OPEN_KEY = 'sk-state-open-0123456789'
 let upstream: ScriptedUpstream
 let state: string
 
@@ -57,6 +58,51 @@ test('after a stop and after a crash, with credits once', async () => {
   await third.stop()
 }, 90_000)
 
+test('usage, also of keys without an account, outlives stops, and a crash loses only what is new', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-state-'))
+  const settings = { SLUICE_STATE_DIR: dir }
+  const all = files(route('free', 'free', ['c']) + apiKey('open', OPEN_KEY))
+  const askAs = (gateway: RunningGateway, key: string, model: string) =>
+    call(`${gateway.base}/v1/chat/completions`, {
+      headers: { ...jsonHeaders(key), 'x-sluice-tag': 'project=blue' },
+      body: chatBody(model),
+    })
+  const rows = async (gateway: RunningGateway, by: string) => {
+    const today = new Date().toISOString().slice(0, 10)
+    const { text } = await call(`${gateway.admin}/usage?from=${today}&to=${today}&by=${by}`)
+    const lines: { of: Record<string, string>; counts: Record<string, number> }[] = JSON.parse(text).lines
+    return lines.map(({ of, counts }) => [...Object.values(of), counts.requests, counts.cost ?? 0])
+  }
+  try {
+    const first = await startGateway(all, settings)
+    for (let i = 0; i < 3; i++) expect((await askAs(first, KEY, 'm')).status).toBe(200)
+    expect((await askAs(first, OPEN_KEY, 'free')).status).toBe(200)
+    const expected = [
+      ['default/k', 'm', 'default/c', 3, nanos('0.045')],
+      ['default/open', 'free', 'default/c', 1, 0],
+    ]
+    await until(async () => (await rows(first, 'key')).length === 2, 'the usage of both keys', 30_000)
+    expect(await rows(first, 'key,model,channel')).toEqual(expected)
+    await first.stop()
+
+    const second = await startGateway(all, settings)
+    expect(await rows(second, 'key,model,channel')).toEqual(expected)
+    expect(await rows(second, 'tag')).toEqual([['project=blue', 4, nanos('0.045')]])
+    expect((await askAs(second, KEY, 'm')).status).toBe(200)
+    expect(await rows(second, 'key')).toEqual([
+      ['default/k', 4, nanos('0.06')],
+      ['default/open', 1, 0],
+    ])
+    second.child.kill('SIGKILL')
+
+    const third = await startGateway(all, settings)
+    expect(await rows(third, 'key,model,channel')).toEqual(expected)
+    await third.stop()
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+}, 90_000)
+
 test('the ledger journal of a folder agrees with the balances', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-journal-'))
   const journal = join(dir, 'ledger.jsonl')
@@ -93,14 +139,17 @@ test('the ledger journal of a folder agrees with the balances', async () => {
   }
 }, 60_000)
 
-test('a file that cannot be read stops the start with its name, and stays', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-state-'))
-  writeFileSync(join(dir, 'ledger.json'), 'not json')
-  try {
-    const start = startGateway(files(), { SLUICE_STATE_DIR: dir })
-    await expect(start).rejects.toThrow(/ledger\.json cannot be read/)
-    expect(readFileSync(join(dir, 'ledger.json'), 'utf8')).toBe('not json')
-  } finally {
-    rmSync(dir, { recursive: true })
-  }
-})
+test.each(['ledger.json', 'usage.json'])(
+  'a %s that cannot be read stops the start with its name, and stays',
+  async (file) => {
+    const dir = mkdtempSync(join(tmpdir(), 'sluice-state-'))
+    writeFileSync(join(dir, file), 'not json')
+    try {
+      const start = startGateway(files(), { SLUICE_STATE_DIR: dir })
+      await expect(start).rejects.toThrow(`${file} cannot be read`)
+      expect(readFileSync(join(dir, file), 'utf8')).toBe('not json')
+    } finally {
+      rmSync(dir, { recursive: true })
+    }
+  },
+)

@@ -140,6 +140,8 @@ describe('after requests of several keys', () => {
       return program.output()
     }
     expect(await print('-o', 'csv')).toMatch(/^key,cost,errors,input,.*\r?\ndefault\/alice,0.000213,1,30,/)
+    const noDay = ['--since', '2020-01-01', '--until', '2020-01-01']
+    expect(await print('-o', 'csv', ...noDay)).toBe('key,cost,input,output,requests\n')
     expect(await print()).toMatch(/^KEY +REQUESTS +ERRORS +INPUT .*COST.*\ntotal +8 /s)
   })
 

@@ -81,6 +81,22 @@ export const TOOLS: Mutant[] = [
     'Secret: 0o600',
     'Secret: 0o644',
   ]),
+  ...faults(
+    'cli/resources/folder.ts',
+    'cli/resources/folder.test.ts',
+    // Every file is read for every key.
+    ['loaded ??= everything()', 'loaded = everything()'],
+    // The same command makes a key twice.
+    ['    if ((await find(kind, name)).length > 0)', '    if (false)'],
+  ),
+  ...faults(
+    'cli/usage-file.ts',
+    'test/e2e/state-dir.test.ts',
+    // Usage ends with the process.
+    ['      clearInterval(timer)\n      await save()\n', '      clearInterval(timer)\n'],
+    // Tags are forgotten.
+    ['      ...tags.map(({ day', '      ...[].map(({ day'],
+  ),
   // Rooms of the proxy import each other.
   ...faults('tools/check-imports.ts', 'tools/check-imports.test.ts', [
     'from === to || ',
