@@ -14,6 +14,7 @@ import { mustKubectl } from '../../tools/cluster/kubectl.ts'
 import { type Fleet, type Member, metric, startFleet } from '../harness/fleet.ts'
 import { ask, askAll, digestOf, startReportingUpstream } from '../harness/fleet-traffic.ts'
 import { until } from '../harness/gateway.ts'
+import type { FoundResource } from '../harness/kube-http.ts'
 import { monitorRedis } from '../harness/redis-monitor.ts'
 import type { ScriptedUpstream } from '../harness/upstream.ts'
 import { kstatus, program as kstatusProgram } from '../kstatus/kstatus.ts'
@@ -175,7 +176,19 @@ describe('what kubectl and Helm wait for', () => {
       ),
     )
 
-  it('every key is ready at last', () => wait('Ready', 'apikeys', '--all'), FILL_MS)
+  it(
+    'every key is ready at last',
+    async () => {
+      const ready = ({ status, metadata }: FoundResource) =>
+        status.conditions.some(
+          (one) =>
+            one.type === 'Ready' && one.status === 'True' && one.observedGeneration === metadata.generation,
+        )
+      const late = async () => (await fleet.kube.list('ApiKey')).filter((key) => !ready(key)).length
+      await until(async () => (await late()) === 0, 'every key to be ready', FILL_MS)
+    },
+    FILL_MS,
+  )
 
   it('a key that is ready is served by every proxy', async () => {
     for (let n = 0; n < CHANGES; n++) {
