@@ -114,7 +114,7 @@ export const RELAY_ADDRESS: Mutant[] = [
   ...faults(
     'kit/time.ts',
     RESOLVE,
-    ['if (signal.aborted) onAbort()', ''],
+    ['if (signal.aborted) onAbort()', 'if (false) onAbort()'],
     ["signal.addEventListener('abort', onAbort)", ''],
   ),
 
