@@ -1,5 +1,5 @@
 /**
- * Runs the planted faults of list.ts, four at a time: each in a copy of the tree, with the one test that must fail. The
+ * Runs the planted faults of list.ts, five at a time: each in a copy of the tree, with the one test that must fail. The
  * named tests must pass without a fault first (`--tests-pass`: they have just been run), and a fault must make an
  * assertion fail, not stop the file from loading.
  *
@@ -34,7 +34,7 @@ export interface Verdict {
 }
 
 /** Copies of the tree, each with one fault at a time. More than the usual cores, because many tests wait for processes. */
-const LANES = 4
+const LANES = 5
 
 export interface TryOptions {
   /** The named tests have just passed without a fault and need not run again. */
