@@ -198,13 +198,13 @@ describe('requests at a time that wait', () => {
     const gates: PromiseWithResolvers<void>[] = []
     let open = 0
     upstream.answer(async (seen, res) => {
-      const gate = Promise.withResolvers<void>()
-      gates.push(gate)
       if (open > 0) {
         open--
-        gate.resolve()
+      } else {
+        const gate = Promise.withResolvers<void>()
+        gates.push(gate)
+        await gate.promise
       }
-      await gate.promise
       await chatAnswer({ usage: USAGE })(seen, res)
     })
     return () => {
