@@ -72,14 +72,14 @@ test-binaries: install ## Get the Kubernetes binaries: from KUBEBUILDER_ASSETS, 
 test-packages: ## Install missing Debian packages that the tests use
 	@tools/packages.sh
 
-test: test-packages install test-binaries $(VENV) ## Run the static checks and all tests
+test: test-packages install test-binaries $(VENV) ## Run the static checks, and all tests but those that take minutes
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@node tools/check.ts --report $(REPORTS)/check.json || true
 	@$(TIME_LIMIT) vitest run --reporter=default --reporter=json --outputFile.json=$(REPORTS)/vitest.json || true
 	@node tools/matrix.ts --check $(if $(RECORDINGS),,--partial) --report $(REPORTS)/matrix.json || true
 	@node tools/test-summary.ts --output .run/summary.txt $(REPORTS)/check.json $(REPORTS)/vitest.json $(REPORTS)/matrix.json
 
-test-all: test ## Run test, thousands of cases for each property, and all that takes long
+test-all: test ## Run test, the installed chart, thousands of cases for each property, chaos, 10,000 keys, planted faults
 	@FC_RUNS=5000 vitest run --testTimeout=300000 $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))
 	@OPENAPI_EXAMPLES=100 vitest run test/e2e/openapi.test.ts
 	@CHAOS_ROUNDS=1 vitest run --no-file-parallelism test/chaos
