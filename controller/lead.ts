@@ -338,10 +338,14 @@ export class Leader {
     }
   }
 
+  /** An account that the store cannot serve, such as one on a node that is down, does not stop the checkpoint of the others. */
   async #lookAtActive(): Promise<void> {
-    await this.#sweep.round()
-    await this.#onMoney((compiled) => this.#credits.read(compiled, this.#sweep.active))
-    await this.#saveCheckpoint(this.#stop.signal)
+    try {
+      await this.#sweep.round()
+    } finally {
+      await this.#onMoney((compiled) => this.#credits.read(compiled, this.#sweep.active))
+      await this.#saveCheckpoint(this.#stop.signal)
+    }
   }
 
   async #saveCheckpoint(signal?: AbortSignal): Promise<void> {
