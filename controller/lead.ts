@@ -174,7 +174,7 @@ export class Leader {
       this.#followHeartbeats(),
       this.#every(VERIFY_MS, () => this.#publisher.verify()),
       this.#every(VERIFY_TABLE_MS, () => this.#publisher.verifyTable()),
-      this.#every(ACTIVE_MS, () => this.#lookAtActive()),
+      this.#every(ACTIVE_MS, () => this.#lookAtActive(this.#stop.signal)),
       this.#every(REASSERT_MS, () => this.#reassertAll()),
       this.#every(WALK_MS, () => this.#sweep.walk(WALKED_PER_SECOND, this.#stop.signal)),
       this.#every(GONE_MS, () => this.#searchAfterDeaths()),
@@ -339,20 +339,20 @@ export class Leader {
   }
 
   /** An account that the store cannot serve, such as one on a node that is down, does not stop the checkpoint of the others. */
-  async #lookAtActive(): Promise<void> {
+  async #lookAtActive(hurry?: AbortSignal): Promise<void> {
     try {
       await this.#sweep.round()
     } finally {
       await this.#onMoney((compiled) => this.#credits.read(compiled, this.#sweep.active))
-      await this.#saveCheckpoint(this.#stop.signal)
+      await this.#saveCheckpoint(hurry)
     }
   }
 
-  async #saveCheckpoint(signal?: AbortSignal): Promise<void> {
+  async #saveCheckpoint(hurry: AbortSignal | undefined): Promise<void> {
     const epoch = this.position?.epoch
     if (this.#checkpoints === undefined || epoch === undefined) return
     try {
-      await this.#checkpoints.save(epoch, signal)
+      await this.#checkpoints.save(epoch, hurry)
     } catch (error) {
       if (!(error instanceof Superseded)) throw error
       this.#options.onFenced()

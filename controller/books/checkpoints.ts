@@ -7,6 +7,8 @@ import type { Mark, Marks } from './mark.ts'
 
 /** So that an API server is not busy with checkpoints. */
 const SAVES_PER_SECOND = 50
+/** For a leader that stops: the next one waits. */
+const LAST_SAVES_AT_ONCE = 16
 
 export class Checkpoints {
   readonly #store: CheckpointStore
@@ -56,21 +58,29 @@ export class Checkpoints {
     this.#unsavedSince ??= performance.now()
   }
 
-  /** Saves what has changed. A part that cannot be saved is kept for the next time. Rejects with Superseded. */
-  async save(epoch: number, signal?: AbortSignal): Promise<void> {
+  /**
+   * Saves what has changed: slowly until `hurry` aborts, or at once without it. A part that cannot be saved is kept for the
+   * next time. Rejects with Superseded.
+   */
+  async save(epoch: number, hurry?: AbortSignal): Promise<void> {
     const failures: unknown[] = []
-    for (const shard of [...this.#unsaved]) {
-      this.#unsaved.delete(shard)
-      try {
-        await this.#store.save(shard, this.#shards[shard] ?? {}, epoch)
-      } catch (error) {
-        this.#unsaved.add(shard)
-        if (error instanceof Superseded) throw error
-        failures.push(error)
+    const shards = [...this.#unsaved].values()
+    const saver = async () => {
+      for (const shard of shards) {
+        // The last save of a term may have been faster.
+        if (!this.#unsaved.delete(shard)) continue
+        try {
+          await this.#store.save(shard, this.#shards[shard] ?? {}, epoch)
+        } catch (error) {
+          this.#unsaved.add(shard)
+          if (error instanceof Superseded) throw error
+          failures.push(error)
+        }
+        if (hurry !== undefined && this.#unsaved.size > 0)
+          await pause(1_000 / SAVES_PER_SECOND, hurry, 'resolve')
       }
-      if (this.#unsaved.size > 0 && signal !== undefined)
-        await pause(1_000 / SAVES_PER_SECOND, signal, 'resolve')
     }
+    await Promise.all(Array.from({ length: hurry === undefined ? LAST_SAVES_AT_ONCE : 1 }, saver))
     if (this.#unsaved.size === 0) this.#unsavedSince = undefined
     if (failures.length > 0)
       this.#log.error({ err: failures[0], parts: failures.length }, 'cannot save the checkpoint of balances')
