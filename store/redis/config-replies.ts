@@ -17,12 +17,6 @@ export const positionReply = z
 export const tableReply = z
   .tuple([stored, stored, integer.nullable(), integer.nullable()])
   .transform(([sealed, note, epoch, generation]) => ({ sealed, note, epoch, generation }))
-export const manifestReply = z.tuple([integer, z.array(z.string())]).transform(([epoch, flat]) => ({
-  epoch,
-  generation: Number(new Map(pairs(flat)).get('generation') ?? 0),
-  flat,
-}))
-
 /** Alternating fields and values as an object. */
 const fields = z.array(z.string()).transform((flat) => Object.fromEntries(pairs(flat)))
 

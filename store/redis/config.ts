@@ -7,14 +7,13 @@ import {
   type PublishedTable,
   publishedTable,
 } from '../../contract/table/records.ts'
-import { type ConfigStore, type Manifest, type Position, RecordUnreadable } from '../contract.ts'
+import { type ConfigStore, type Position, RecordUnreadable } from '../contract.ts'
 import { accountRecordKey, EPOCH, keyRecordKey, LEADER, MANIFEST, PROXIES, TABLE } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
 import {
   epochReply,
   heartbeatsReply,
   intactReply,
-  manifestReply,
   positionReply,
   publishReply,
   recordReply,
@@ -22,12 +21,12 @@ import {
 } from './config-replies.ts'
 import type { RedisConnection } from './connection.ts'
 import { ChangeFollower } from './follow.ts'
-import { hashesOfKeys, inspect } from './inspect.ts'
+import { hashesOfKeys, inspect, readManifest } from './inspect.ts'
 import { lifetime } from './lifetime.ts'
-import { accountField, digestIn, keyField, recordsIn, setDigest, verifyEnvelope } from './manifest.ts'
+import { accountField, keyField, verifyEnvelope } from './manifest.ts'
 import { publishCall } from './publication.ts'
 
-/** Time for commands on the table and the manifest, which may have megabytes. */
+/** Time for commands on the table, which may have megabytes. */
 const LARGE_MS = 1_000
 /** A publication gets more time: for a slow network (in bytes per ms) and a slow server (in records per ms). */
 const SLOW_BYTES = 2_000
@@ -98,11 +97,7 @@ export function createRedisConfig(
       return publishReply.parse(await connection.run('config/publish', keys, args, timeoutMs))
     },
     async manifest() {
-      const reply = await connection.run('config/manifest', [EPOCH, MANIFEST], [], LARGE_MS)
-      const { epoch, generation, flat } = manifestReply.parse(reply)
-      const manifest: Manifest = { epoch, generation, keys: new Map(), accounts: new Map() }
-      for (const record of recordsIn(flat)) setDigest(manifest, record, digestIn(ring, record.note))
-      return manifest
+      return readManifest(connection, ring, await position())
     },
     async keyHashes() {
       return hashesOfKeys(connection)

@@ -1,5 +1,5 @@
-/** Compares every record with the manifest, a thousand at a time, so that no command keeps Redis busy for long. */
-import type { Inspection, Position } from '../contract.ts'
+/** Reads the manifest, or compares every record with it, a thousand at a time, so that no command keeps Redis busy for long. */
+import type { Inspection, Manifest, Position } from '../contract.ts'
 import { MANIFEST } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
 import { differingReply, scanReply } from './config-replies.ts'
@@ -36,6 +36,18 @@ export async function inspect(
     }
   }
   return found
+}
+
+/** See ConfigStore.manifest. Only the leader reads it, and it does not publish in the meantime. */
+export async function readManifest(
+  connection: RedisConnection,
+  ring: KeyRing,
+  position: Position,
+): Promise<Manifest> {
+  const manifest: Manifest = { ...position, keys: new Map(), accounts: new Map() }
+  for await (const records of manifestInParts(connection))
+    for (const record of records) setDigest(manifest, record, digestIn(ring, record.note))
+  return manifest
 }
 
 /** See ConfigStore.keyHashes. */
