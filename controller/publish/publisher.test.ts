@@ -77,7 +77,7 @@ let removals: Removal[]
 /** Errors of the next calls of publish: before or after the store has executed it. */
 let failures: ('before' | 'after')[]
 
-function start(options: { now?: () => number } = {}): void {
+function start(options: { now?: () => number; savedEpoch?: () => Promise<number> } = {}): void {
   const note = (_: object, message: string) => logged.push(message)
   const log = { info: note, warn: note, error: note }
   const onResult = (result: PublishResult) => results.push(result)
@@ -283,6 +283,52 @@ describe('money', () => {
     await publish(compiled({ credits: [{ ...one, amount: 9 }] }))
     const { credits } = await publish(compiled({ credits: [one] }))
     expect(credits.funds.get(TEAM)?.credited).toBe(5)
+  })
+})
+
+describe('a new leader', () => {
+  const wish = { keys: [['hash', key]] satisfies [string, KeyRecord][] }
+  const credits = [{ id: 'default/start', amount: 7 }]
+
+  it('that takes over removes a key before it knows the checkpoint, and applies money after it', async () => {
+    await publish(compiled(wish))
+    await publisher.stop()
+    const saved = Promise.withResolvers<number>()
+    start({ savedEpoch: () => saved.promise })
+    publisher.submit(compiled({ credits }))
+    try {
+      await vi.waitFor(async () => expect(await store.config.key('hash')).toBeUndefined(), { interval: 2 })
+      expect(results).toHaveLength(1)
+      expect((await store.ledger.balance(TEAM))?.posted).toBe(0)
+    } finally {
+      saved.resolve(1)
+    }
+    await vi.waitFor(() => expect(results).toHaveLength(2), { interval: 2 })
+    expect((await store.ledger.balance(TEAM))?.posted).toBe(7)
+  })
+
+  it('begins a term above that of the checkpoint, which the store has forgotten', async () => {
+    await publish(compiled(wish))
+    await publisher.stop()
+    start({ savedEpoch: async () => 40 })
+    const before = results.length
+    publisher.submit(compiled({ ...wish, credits }))
+    await vi.waitFor(() => expect(results.length).toBe(before + 1))
+    expect(publisher.position?.epoch).toBe(41)
+    expect((await store.ledger.balance(TEAM))?.posted).toBe(7)
+  })
+
+  it('of an empty store publishes nothing before it knows the checkpoint', async () => {
+    const saved = Promise.withResolvers<number>()
+    const asked = vi.fn(() => saved.promise)
+    start({ savedEpoch: asked })
+    publisher.submit(compiled({ ...wish, credits }))
+    await vi.waitFor(() => expect(asked).toHaveBeenCalled(), { interval: 2 })
+    const before = await store.config.position()
+    saved.resolve(40)
+    expect(before).toEqual({ epoch: 0, generation: 0 })
+    await vi.waitFor(() => expect(results).toHaveLength(1), { interval: 2 })
+    expect(publisher.position?.epoch).toBe(41)
   })
 })
 

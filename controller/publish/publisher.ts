@@ -186,7 +186,9 @@ export class Publisher {
   /** `complete` is false if credits must be retried; the rest is published. */
   async #publish(job: Job): Promise<{ result: PublishResult; outcome: AttemptOutcome; complete: boolean }> {
     const { compiled, touched } = job
-    const { store, credits, log } = this.#options
+    const { store, log } = this.#options
+    const takesOver = this.#first && (await store.config.position()).generation > 0
+    if (!takesOver) await this.#learnSavedEpoch()
     this.#epoch ??= await this.#newEpoch()
     // From now on, later jobs are not merged with this one: if it fails, everything is compared.
     job.begun = true
@@ -194,8 +196,9 @@ export class Publisher {
       this.#repairDue = false
       this.#stored = undefined
     }
-    // Money first: without funds, a new key would be refused.
-    const { applied, complete } = await credits.apply(compiled, this.#epoch, touched)
+    // Money first: without funds, a new key would be refused. But where another leader's table is in force, a removed key
+    // does not wait until the checkpoint is read.
+    let money = takesOver ? undefined : await this.#applyMoney(job, this.#epoch)
     for (;;) {
       const known = this.#stored !== undefined
       this.#stored ??= await this.#read()
@@ -227,10 +230,12 @@ export class Publisher {
             if ((made.routes.get(namespace) ?? 0) < count) losing.add(namespace)
           noteDone(stored, made, epoch, generation)
           this.#removals.published(before, countsOf(stored), losing)
+          if (takesOver) await this.#learnSavedEpoch()
+          money ??= await this.#applyMoney(job, epoch)
           return {
-            result: { outcome: 'published', compiled, generation, credits: applied },
+            result: { outcome: 'published', compiled, generation, credits: money.applied },
             outcome: reply,
-            complete,
+            complete: money.complete,
           }
         }
       }
@@ -241,8 +246,20 @@ export class Publisher {
   async #newEpoch(): Promise<number> {
     const { config } = this.#options.store
     const seen = await config.heartbeats(HEARTBEATS_WITHIN_MS)
+    return config.newEpoch(Math.max(this.#above, ...seen.map(({ epoch }) => epoch)))
+  }
+
+  /** Throws if this term has an epoch that is not above the saved one, so that the next attempt begins another. */
+  async #learnSavedEpoch(): Promise<void> {
     const saved = (await this.#options.savedEpoch?.()) ?? 0
-    return config.newEpoch(Math.max(this.#above, saved, ...seen.map(({ epoch }) => epoch)))
+    this.#above = Math.max(this.#above, saved)
+    if (this.#epoch === undefined || this.#epoch > saved) return
+    this.#epoch = undefined
+    throw new Error('the store has an older state than the checkpoint of balances')
+  }
+
+  #applyMoney({ compiled, touched }: Job, epoch: number): ReturnType<CreditApplier['apply']> {
+    return this.#options.credits.apply(compiled, epoch, touched)
   }
 
   /** A new leader first trusts the manifest, so that it can publish soon; `repair` compares all records later. */
