@@ -25,7 +25,7 @@ interface CandidateOptions {
 const RENEW_DEADLINE = 10 / 15
 const RETRY = 2 / 15
 /** A leader that resigned is noticed within this time. */
-const MAX_LOOK_MS = 200
+const MAX_LOOK_MS = 100
 
 export class Candidate {
   readonly #options: CandidateOptions

@@ -34,7 +34,7 @@ const RETRY = 2 / 15
 /** Time limit of one request, short enough for retries. */
 const REQUEST = 5 / 15
 /** A released Lease is noticed within this time. */
-const MAX_LOOK_MS = 200
+const MAX_LOOK_MS = 100
 
 const leaseSchema = z.looseObject({
   metadata: z.looseObject({ name: z.string(), resourceVersion: z.string() }),
