@@ -70,6 +70,22 @@ export const CONTROLLER: Mutant[] = [
     'controller/publish/publisher.test.ts',
     // A slow start of a leader leaves spoilt records as they are.
     ['this.#wanted = this.#repairJob()', 'this.#wanted = undefined'],
+    // A removed key works until a new leader has read the checkpoint.
+    ['this.#first && (await store.config.position()).generation > 0', 'false'],
+    // The term of a new leader is not above that of the checkpoint.
+    ['if (this.#epoch === undefined || this.#epoch > saved) return\n', 'return\n'],
+  ),
+  ...faults(
+    'controller/publish/attempt.ts',
+    'controller/lead.test.ts',
+    // One node of a Cluster is down, and the accounts after it have no checkpoint.
+    ['const AWAY = 64', 'const AWAY = 1'],
+  ),
+  ...faults(
+    'controller/books/checkpoints.ts',
+    'controller/books/checkpoints.test.ts',
+    // A leader that stops is slow.
+    ['hurry === undefined ? LAST_SAVES_AT_ONCE : 1', '1'],
   ),
   ...faults(
     'controller/books/restore.ts',
