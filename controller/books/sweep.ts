@@ -20,8 +20,6 @@ const BATCH = 1_000
 const WALK_PAGE = 500
 /** How long entries are kept: longer than an outage after which a settle is repeated without its hold. */
 export const ENTRIES_KEPT_MS = 7_200_000
-/** Between two removals of old entries of an account in use. */
-const TRIM_MS = 300_000
 
 export class Sweep {
   readonly #ledger: Ledger
@@ -100,7 +98,7 @@ export class Sweep {
 
   async #trimSometimes(account: string): Promise<void> {
     const now = performance.now()
-    if (now - (this.#trimmedAt.get(account) ?? Number.NEGATIVE_INFINITY) < TRIM_MS) return
+    if (now - (this.#trimmedAt.get(account) ?? Number.NEGATIVE_INFINITY) < this.#ledger.trimEveryMs) return
     this.#trimmedAt.set(account, now)
     await this.#trim(account)
   }

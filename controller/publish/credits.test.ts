@@ -173,7 +173,7 @@ describe('a process that starts again', () => {
         let calls = 0
         ledger = new Proxy(alive, {
           get:
-            (_, name: Exclude<keyof Ledger, 'usage'>) =>
+            (_, name: Exclude<keyof Ledger, 'usage' | 'trimEveryMs'>) =>
             async (...args: never[]) => {
               const dies = calls++ >= lived
               died ||= dies

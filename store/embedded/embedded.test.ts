@@ -71,3 +71,35 @@ test('close unsubscribes all followers', async () => {
   await Promise.resolve()
   expect(seen).toEqual(['second'])
 })
+
+test('a trim leaves the newest fifty thousand entries of an account, or those that the journal has not written', async () => {
+  const { ledger } = createEmbeddedStore({ now: () => 1_000 })
+  await ledger.open({ account: 'a', epoch: 1, create: true })
+  for (let n = 0; n <= 50_001; n++)
+    await ledger.topup({ account: 'a', epoch: 1, id: `default/c${n}`, amount: 1 })
+  const kept = async () => {
+    const entries = await ledger.entries('a', undefined, 60_000)
+    return [entries.length, entries[0]?.id, (await ledger.balance('a'))?.trimmedTo]
+  }
+  await ledger.trim('a', '1000-1', 60_000)
+  expect(await kept()).toEqual([50_001, '1000-1', '1000-1'])
+  await ledger.trim('a', undefined, 60_000)
+  expect(await kept()).toEqual([50_000, '1000-2', '1000-2'])
+})
+
+test('a settle of long ago in requests is not charged again, although its mark is gone', async () => {
+  let now = 1_000
+  const { ledger } = createEmbeddedStore({ now: () => now })
+  await ledger.open({ account: 'a', epoch: 1, create: true })
+  const about = { model: 'm', channel: 'c', key: 'k', endpoint: 'chat', tier: '', price: '' }
+  const note = { ...about, reason: 'usage' as const, tokens: {}, flags: [] }
+  const settle = (id: string, reservedAt: number) =>
+    ledger.settle({ account: 'a', id, actual: 1, reservedAt, note })
+  for (let n = 0; n <= 100_000; n++, now++) await settle(`r${n}`, now)
+  expect(await settle('r0', 1_000)).toEqual({ reply: 'DUP', entry: '1000-0' })
+  expect(await settle('r60000', 61_000)).toEqual({ reply: 'DUP', entry: '61000-0' })
+  await ledger.trim('a', undefined, 7_200_000)
+  expect(await settle('r0', 1_000)).toEqual({ reply: 'STALE' })
+  expect(await settle('new', now)).toMatchObject({ reply: 'LOST' })
+  expect((await ledger.balance('a'))?.posted).toBe(-100_002)
+})

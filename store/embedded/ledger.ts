@@ -11,6 +11,10 @@ import { type OldSettle, settle } from '../ledger/settle.ts'
 import { AccountState } from '../ledger/state.ts'
 import { count, parseTag, rowsOf, type UsageBook } from '../ledger/usage.ts'
 
+/** Entries that a trim leaves an account, at most: thousands of requests a second would fill gigabytes in two hours. */
+const MOST_ENTRIES = 50_000
+const TRIM_EVERY_MS = 10_000
+
 export interface EmbeddedLedger extends Ledger {
   /** The accounts, and the places of keys without one, that have usage. */
   usagePlaces(): string[]
@@ -41,6 +45,7 @@ export function createLedger(now: () => number): EmbeddedLedger {
   }
 
   const ledger: EmbeddedLedger = {
+    trimEveryMs: TRIM_EVERY_MS,
     async open({ account, epoch, create, closed = false }) {
       const known = accounts.get(account)
       if (known === undefined && !create) return 'NOACCT'
@@ -90,7 +95,7 @@ export function createLedger(now: () => number): EmbeddedLedger {
       const state = accounts.get(account)
       if (state === undefined) return
       if (upTo !== undefined) state.journaled = later(state.journaled, upTo)
-      const oldest = `${Math.max(0, now() - keepMs)}-0`
+      const oldest = later(state.log.newest(MOST_ENTRIES), `${Math.max(0, now() - keepMs)}-0`)
       const before = upTo !== undefined && compareEntries(upTo, oldest) < 0 ? upTo : oldest
       if (state.log.trim(before) > 0) state.trimmedTo = later(state.trimmedTo, before)
       forgetEmpty(state, now())

@@ -22,6 +22,9 @@ import type { Soon } from '../../kit/soon.ts'
 import type { Fill } from './meters.ts'
 
 export interface Ledger {
+  /** How often the old entries of an account in use should be removed, in milliseconds. */
+  readonly trimEveryMs: number
+
   /** Creates an account with a balance of zero, or takes over one of the previous version. Other commands on an unknown account
    * answer NOACCT.
    */
@@ -50,7 +53,7 @@ export interface Ledger {
   entries(account: string, after: string | undefined, count: number): Promise<LedgerEntry[]>
   /**
    * Removes entries of an account that are older than `keepMs`, but none from the entry `upTo` on, which is kept as the mark of
-   * the journal (see Balance). Undefined: without a journal, by age alone.
+   * the journal (see Balance). Undefined: without a journal, by age alone. A ledger in memory keeps only the newest of many.
    */
   trim(account: string, upTo: string | undefined, keepMs: number): Promise<void>
 

@@ -51,10 +51,15 @@ export class EntryLog {
     return this.#entries.slice(from, from + count)
   }
 
+  /** The id of the oldest of the newest `count` entries; undefined if there are fewer. */
+  newest(count: number): string | undefined {
+    return this.#entries.at(-count)?.id
+  }
+
   /** Removes entries with an older id than `id`; returns their number. */
   trim(id: string): number {
     const count = this.#indexAfter((entry) => compareEntries(entry, id) < 0)
-    this.#entries = this.#entries.slice(count)
+    if (count > 0) this.#entries = this.#entries.slice(count)
     return count
   }
 

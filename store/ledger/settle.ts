@@ -10,9 +10,8 @@ import { checkCorrections, correct } from './meters.ts'
 import { integer, natural } from './numbers.ts'
 import { type Charge, charge, costText, entomb, release } from './postings.ts'
 import type { AccountState } from './state.ts'
-import { KEEP_MS } from './tombstones.ts'
 
-/** The hold is unknown, and so old that its tombstone may be gone. Its entry may be older than the hold, by `setBackMs`. */
+/** The hold is unknown, and its tombstone may be gone. Its entry may be older than the hold, by `setBackMs`. */
 export interface OldSettle {
   reply: 'OLD'
   setBackMs: number
@@ -64,7 +63,7 @@ export function settle(
   }
   if (isCounted) return { reply: 'DUP' }
   const { setBackMs } = state
-  if (!proven && nowMs - reservedAt > KEEP_MS - setBackMs) return { reply: 'OLD', setBackMs }
+  if (!proven && !state.tombstones.knowsAll(reservedAt - setBackMs, nowMs)) return { reply: 'OLD', setBackMs }
   const entry = charge(state, { ...about, kind: 'lost', amount: actual }, nowMs)
   entomb(state, { id, sub, actual, entry, reservedAt })
   return { reply: 'LOST', entry }

@@ -1,12 +1,14 @@
 /**
- * The ids of settled requests with their costs and entries, so that a repeated command changes nothing. Each is kept for KEEP_MS to twice
- * as long: they lie in buckets by time, and a bucket is dropped whole.
+ * The ids of settled requests with their costs and entries, so that a repeated command changes nothing. Each is kept for KEEP_MS at
+ * least, or until MOST newer ones have followed: they lie in buckets by time, and a bucket is dropped whole.
  */
 
 /** Longer than a lease, the longest request and the longest retry of a settle together. */
 export const KEEP_MS = 15 * 60_000
 /** A reserve looks into the bucket before the current one only this long: it may be late, but not by minutes. */
 export const RECENT_MS = 60_000
+/** Of one bucket. Without this, an account with thousands of requests a second would take gigabytes. */
+const MOST = 50_000
 
 export interface Tombstone {
   cost: string
@@ -18,6 +20,15 @@ export class Tombstones {
   readonly #buckets = new Map<number, Map<string, Tombstone>>()
   /** Number of the newest bucket; never falls, even if the clock is set back. */
   #last = 0
+  /** When it began. */
+  #began = Number.NEGATIVE_INFINITY
+  /** Ids that were added until then may be dropped before their time. */
+  #droppedTo = Number.NEGATIVE_INFINITY
+
+  /** Whether the ids of all requests that were settled after `sinceMs` are known. */
+  knowsAll(sinceMs: number, nowMs: number): boolean {
+    return nowMs - sinceMs <= KEEP_MS && sinceMs > this.#droppedTo
+  }
 
   get(id: string, nowMs: number): Tombstone | undefined {
     const now = this.#numberAt(nowMs)
@@ -33,11 +44,21 @@ export class Tombstones {
   }
 
   add(id: string, tombstone: Tombstone, nowMs: number): void {
-    this.#last = this.#numberAt(nowMs)
-    for (const number of this.#buckets.keys()) if (number < this.#last - 1) this.#buckets.delete(number)
-    const bucket = this.#buckets.get(this.#last) ?? new Map<string, Tombstone>()
+    const number = this.#numberAt(nowMs)
+    const known = this.#buckets.get(number)
+    const isFull = known !== undefined && known.size >= MOST
+    if (isFull) this.#droppedTo = this.#began
+    const bucket = known === undefined || isFull ? this.#begin(isFull ? number + 1 : number, nowMs) : known
     bucket.set(id, tombstone)
-    this.#buckets.set(this.#last, bucket)
+  }
+
+  #begin(number: number, nowMs: number): Map<string, Tombstone> {
+    this.#last = number
+    this.#began = nowMs
+    for (const known of this.#buckets.keys()) if (known < number - 1) this.#buckets.delete(known)
+    const bucket = new Map<string, Tombstone>()
+    this.#buckets.set(number, bucket)
+    return bucket
   }
 
   #numberAt(nowMs: number): number {

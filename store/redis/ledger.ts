@@ -33,6 +33,9 @@ import { countArgs, readTags, readUsage } from './usage.ts'
 
 type Args = (string | number)[]
 
+/** A trim reads all fields of an account. */
+const TRIM_EVERY_MS = 300_000
+
 /** `usageDays`: how long usage is kept. */
 export function createRedisLedger(connection: RedisConnection, usageDays = 400): Ledger {
   function onHolds(script: 'reserve' | 'renew' | 'settle' | 'reap', account: string, args: Args) {
@@ -61,6 +64,7 @@ export function createRedisLedger(connection: RedisConnection, usageDays = 400):
   }
 
   const ledger: Ledger = {
+    trimEveryMs: TRIM_EVERY_MS,
     async open({ account, epoch, create, closed = false }) {
       // SADD first, so that a walk finds every account.
       if (create) await connection.command(['SADD', ACCOUNTS, account])

@@ -31,6 +31,24 @@ export const STORE: Mutant[] = [
   ),
 
   ...faults(
+    'store/embedded/ledger.ts',
+    'store/embedded/embedded.test.ts',
+    // The entries of two hours fill the memory.
+    ['later(state.log.newest(MOST_ENTRIES), ', 'later(undefined, '],
+  ),
+  ...faults(
+    'store/ledger/tombstones.ts',
+    'store/ledger/tombstones.test.ts',
+    // The ids of a quarter of an hour fill the memory.
+    ['known.size >= MOST', 'false'],
+  ),
+  // Among many requests a settle that is sent twice is charged twice.
+  ...faults('store/ledger/tombstones.ts', 'store/embedded/embedded.test.ts', [
+    'if (isFull) this.#droppedTo = this.#began',
+    '',
+  ]),
+
+  ...faults(
     'store/ledger/shortfall.ts',
     CONFORMANCE,
     // An account without money starts free requests.
@@ -52,7 +70,7 @@ export const STORE: Mutant[] = [
       '    correct(state, corrections, timeOf(entry))\n    return { reply: kind',
     ],
     // The same, while the tombstone is gone and the hold still counts as young.
-    ['reservedAt > KEEP_MS - setBackMs', 'reservedAt > KEEP_MS'],
+    ['knowsAll(reservedAt - setBackMs', 'knowsAll(reservedAt'],
     // The late settle charges again what the expiry charged.
     ['amount: actual - expired.charged', 'amount: actual'],
     ['amount: actual - (live.paid ?? 0)', 'amount: actual'],

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { KEEP_MS, Tombstones } from './tombstones.ts'
+
+const tombstone = (n: number) => ({ cost: String(n), entry: `${n}-0` })
+
+test('however fast they come, the newest fifty thousand ids are known, and memory is bounded', () => {
+  const tombstones = new Tombstones()
+  const now = 1_000 * KEEP_MS
+  for (let n = 0; n < 150_001; n++) tombstones.add(`r${n}`, tombstone(n), now)
+  expect(tombstones.get('r150000', now)).toEqual(tombstone(150_000))
+  expect(tombstones.get('r100001', now)).toEqual(tombstone(100_001))
+  expect(tombstones.get('r50000', now)).toBeUndefined()
+})
+
+test('a few ids are known for as long as a repeat may come', () => {
+  const tombstones = new Tombstones()
+  const now = 1_000 * KEEP_MS
+  tombstones.add('r', tombstone(1), now)
+  expect(tombstones.get('r', now + KEEP_MS)).toEqual(tombstone(1))
+  tombstones.add('s', tombstone(2), now + 2 * KEEP_MS)
+  expect(tombstones.get('r', now + 2 * KEEP_MS)).toBeUndefined()
+})
