@@ -62,6 +62,15 @@ test('a settle that the store takes is over at once', async () => {
   expect([await posted(), settles.waiting, dead]).toEqual([FUNDS - 10, 0, []])
 })
 
+test('a settle that a ledger in this process has taken is not repeated', async () => {
+  const settle = vi.fn(ledger.settle)
+  const { settles } = settlesOn({ ...ledger, settle })
+  settles.post(command('r2'))
+  settles.restored()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(settle).toHaveBeenCalledTimes(1)
+})
+
 test.each([false, true])(
   'a settle that the store does not take waits until it does; answers lost: %s',
   async (lost) => {
@@ -250,7 +259,7 @@ describe('a store that is back', () => {
   })
 
   test('and had lost a settle gets it posted', async () => {
-    const { settles, dead } = settlesOn({ ...ledger, settle: (settle) => ledger.settle(settle) })
+    const { settles, dead } = settlesOn({ ...ledger, settle: async (settle) => ledger.settle(settle) })
     await settles.post(command('r1'))
     // An older replica takes over.
     const older = createEmbeddedStore().ledger
@@ -310,7 +319,7 @@ describe('a store that is back', () => {
   test('without an account gets its settles when the account is back, however many', async () => {
     const many = 20_000
     const emptied = createEmbeddedStore().ledger
-    const { settles, dead } = settlesOn({ ...ledger, settle: (settle) => ledger.settle(settle) })
+    const { settles, dead } = settlesOn({ ...ledger, settle: async (settle) => ledger.settle(settle) })
     for (let i = 0; i < many; i++) await settles.post(command(`r${i}`))
     ledger = emptied
     settles.restored()
@@ -321,7 +330,7 @@ describe('a store that is back', () => {
   })
 
   test('never gets its account again: the costs are reported at last', async () => {
-    const { settles, dead } = settlesOn({ ...ledger, settle: (settle) => ledger.settle(settle) })
+    const { settles, dead } = settlesOn({ ...ledger, settle: async (settle) => ledger.settle(settle) })
     await settles.post(command('r1'))
     ledger = createEmbeddedStore().ledger
     settles.restored()

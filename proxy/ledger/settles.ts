@@ -1,7 +1,7 @@
 /** Posts settles at once while the store answers, else keeps them and retries until it does. A settle that cannot be
  * kept or posted is reported as dead, never dropped silently.
  */
-import { after, rescued, type Soon } from '../../kit/soon.ts'
+import { after, isLater, rescued, type Soon } from '../../kit/soon.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import type { Ledger, Settle, SettleReply } from '../../store/ledger/contract.ts'
 import { MissingAccounts } from './missing-accounts.ts'
@@ -116,7 +116,11 @@ export class Settles {
   }
 
   #try(command: Settle): Soon<SettleReply['reply'] | 'later' | 'dead'> {
-    const settled = () => after(this.#ledger.settle(command), (settled) => this.#settled(command, settled))
+    const settled = () => {
+      const reply = this.#ledger.settle(command)
+      // A ledger that answers at once is in this process, and loses no settle that it has taken: there is nothing to repeat.
+      return isLater(reply) ? reply.then((late) => this.#settled(command, late)) : this.#judge(command, reply)
+    }
     return rescued<SettleReply['reply'] | 'later' | 'dead'>(settled, (error) => {
       this.#events.failed(error)
       if (error instanceof StoreUnavailable) return 'later'
@@ -126,11 +130,16 @@ export class Settles {
   }
 
   #settled(command: Settle, settled: SettleReply): SettleReply['reply'] {
-    const { reply } = settled
+    const reply = this.#judge(command, settled)
+    if (reply !== 'CONFLICT' && reply !== 'STALE' && reply !== 'NOACCT')
+      this.#remember('entry' in settled ? { ...command, postedAs: settled.entry } : command)
+    return reply
+  }
+
+  /** Reports a cost that will never be charged, and an account that is missing. */
+  #judge(command: Settle, { reply }: SettleReply): SettleReply['reply'] {
     this.#tellMissing(command.account, reply === 'NOACCT')
     if (reply === 'CONFLICT' || reply === 'STALE') this.#events.dead(command, reply)
-    else if (reply !== 'NOACCT')
-      this.#remember('entry' in settled ? { ...command, postedAs: settled.entry } : command)
     return reply
   }
 

@@ -152,6 +152,8 @@ export const PROXY: Mutant[] = [
     ["if (outcome === 'later' || outcome", 'if (outcome'],
     // Commands lost in a server's last moments stay lost.
     ['    this.#replay ??=', '    if (false) this.#replay ??='],
+    // The settles of a minute fill the memory of a process that has nothing to repeat.
+    [': this.#judge(command, reply)', ': this.#settled(command, reply)'],
     // The costs of a process that ends are forgotten.
     ["for (const command of this.#waiting.values()) this.#events.dead(command, 'stopped')", ''],
   ),
