@@ -23,8 +23,8 @@ export interface UpstreamRequest {
   origin: string
   /** Path and query. */
   path: string
-  /** Names in lower case. */
-  headers: Record<string, string>
+  /** Names in lower case. Requests may share them. */
+  headers: Readonly<Record<string, string>>
   /** Null: none. The length of a stream is not known; it is destroyed with the request. */
   body: Buffer | readonly Buffer[] | Readable | null
 }

@@ -62,7 +62,10 @@ export function portOf(server: Server): number {
   return address.port
 }
 
-export function testRequest(origin: string, body = '{}'): UpstreamRequest {
+export function testRequest(
+  origin: string,
+  body = '{}',
+): UpstreamRequest & { headers: Record<string, string> } {
   return {
     origin,
     path: '/v1/chat/completions',

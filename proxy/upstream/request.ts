@@ -15,7 +15,7 @@ export interface Content {
   /** Pieces are sent one after the other. */
   body: Buffer | readonly Buffer[] | Readable
   /** Absent: application/json. */
-  contentType?: string
+  contentType?: string | undefined
   /** Names in lower case. */
   headers?: Record<string, string>
 }
@@ -23,17 +23,31 @@ export interface Content {
 /** The channel's headers win over those of the dialect, and over the credential. */
 export function upstreamRequest(
   channel: ChannelRecord,
-  { path, body, contentType = 'application/json', headers: dialect }: Content,
-  accept: 'application/json' | 'text/event-stream',
+  { path, body, contentType = JSON_TYPE, headers: dialect }: Content,
+  accept: Accept,
 ): UpstreamRequest {
-  const { origin, base, query, headers } = fixedOf(channel)
-  const own = { 'content-type': contentType, 'accept-encoding': 'identity' }
+  const { origin, base, query, headers, usual } = fixedOf(channel)
+  const isUsual = contentType === JSON_TYPE && (dialect === undefined || Object.keys(dialect).length === 0)
   return {
     origin,
     path: withQuery(base + path, query),
-    headers: { accept, 'user-agent': 'sluice', ...dialect, ...headers, ...own },
+    headers: isUsual ? usual[accept] : headersOf(accept, dialect, headers, contentType),
     body,
   }
+}
+
+type Accept = 'application/json' | 'text/event-stream'
+
+const JSON_TYPE = 'application/json'
+
+function headersOf(
+  accept: Accept,
+  dialect: UpstreamRequest['headers'] | undefined,
+  channel: UpstreamRequest['headers'],
+  contentType: string,
+): UpstreamRequest['headers'] {
+  const own = { 'content-type': contentType, 'accept-encoding': 'identity' }
+  return { accept, 'user-agent': 'sluice', ...dialect, ...channel, ...own }
 }
 
 /** Path of the URL of such a request, without its query. */
@@ -47,7 +61,10 @@ interface Fixed {
   /** Path below which the endpoints are. */
   base: string
   query: string
+  /** Of the channel. */
   headers: Record<string, string>
+  /** All headers of a request in JSON to which the dialect adds none. */
+  usual: Record<Accept, Record<string, string>>
 }
 
 /** Built once for each record: parsing a URL costs more than this look-up. */
@@ -60,7 +77,12 @@ function fixedOf(channel: ChannelRecord): Fixed {
   for (const [name, value] of Object.entries(channel.headers)) headers[name.toLowerCase()] = value
   const { origin, pathname } = new URL(channel.baseURL)
   const base = endpointBase(channel.type, pathname)
-  const fixed = { origin, base, query: queryOf(channel), headers }
+  const usualFor = (accept: Accept) => headersOf(accept, undefined, headers, JSON_TYPE)
+  const usual = {
+    'application/json': usualFor('application/json'),
+    'text/event-stream': usualFor('text/event-stream'),
+  }
+  const fixed = { origin, base, query: queryOf(channel), headers, usual }
   fixedParts.set(channel, fixed)
   return fixed
 }
