@@ -31,6 +31,11 @@ const READ_KEYS: ReadonlySet<string> = new Set([
   'tools',
 ])
 export const MAX_CHOICES = 128
+/** Service tiers that are none. */
+const NORMAL_TIERS: ReadonlySet<string> = new Set(['', 'auto', 'default'])
+const WEB_SEARCH: RequestHead['hostedTools'] = [
+  { tool: 'webSearch', field: 'web_search_options', unreportedCalls: 1 },
+]
 /** Fields that a message may have instead of content. */
 export const INSTEAD_OF_CONTENT = [
   'tool_calls',
@@ -57,9 +62,8 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest<Sp
   const includeUsage = streamOptions?.include_usage ?? false
   if (!isBoolean(includeUsage)) throw refusal('stream_options.include_usage', 'must be true or false')
   // Some upstreams know only one of the two, so only the larger limit is certain.
-  const limitsGiven = ['max_tokens', 'max_completion_tokens']
-    .map((field) => readOptional(value, field, isOutputLimit, OUTPUT_RULE))
-    .filter((limit) => limit !== undefined)
+  const limit = readOptional(value, 'max_tokens', isOutputLimit, OUTPUT_RULE)
+  const newerLimit = readOptional(value, 'max_completion_tokens', isOutputLimit, OUTPUT_RULE)
   const choices = readOptional(value, 'n', isChoiceCount, `an integer from 1 to ${MAX_CHOICES}`) ?? 1
   const tier = readOptional(value, 'service_tier', isString, 'a string')
   readOptional(value, 'tools', Array.isArray, 'an array')
@@ -67,13 +71,11 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest<Sp
   const head: RequestHead = {
     model,
     stream,
-    ...(limitsGiven.length > 0 && { maxOutputTokens: Math.max(...limitsGiven) }),
+    maxOutputTokens: larger(limit, newerLimit),
     choices,
-    ...(tier !== undefined && !['', 'auto', 'default'].includes(tier) && { tier }),
-    ...(isString(value.prompt_cache_key) && { cacheKey: value.prompt_cache_key }),
-    ...(isRecord(value.web_search_options) && {
-      hostedTools: [{ tool: 'webSearch', field: 'web_search_options', unreportedCalls: 1 } as const],
-    }),
+    tier: tier === undefined || NORMAL_TIERS.has(tier) ? undefined : tier,
+    cacheKey: isString(value.prompt_cache_key) ? value.prompt_cache_key : undefined,
+    hostedTools: isRecord(value.web_search_options) ? WEB_SEARCH : undefined,
     wantsStreamUsage: includeUsage,
     input: weighInput(parsed, INPUT_FIELDS),
   }
@@ -84,16 +86,14 @@ function checkMessages(messages: unknown): void {
   if (!Array.isArray(messages) || messages.length === 0)
     throw refusal('messages', 'must be a non-empty array')
   messages.forEach((message: unknown, i) => {
-    const path = `messages[${i}]`
-    if (!isRecord(message)) throw refusal(path, 'must be an object')
-    if (typeof message.role !== 'string') throw refusal(`${path}.role`, 'must be a string')
-    checkContent(message, `${path}.content`)
+    if (!isRecord(message)) throw refusal(`messages[${i}]`, 'must be an object')
+    if (typeof message.role !== 'string') throw refusal(`messages[${i}].role`, 'must be a string')
+    if (typeof message.content !== 'string') checkContent(message, `messages[${i}].content`)
   })
 }
 
 function checkContent(message: Record<string, unknown>, path: string): void {
   const { content } = message
-  if (typeof content === 'string') return
   if (content === null && message.role === 'function') return
   if (content === undefined || content === null) {
     if (INSTEAD_OF_CONTENT.some((field) => isFilled(message[field]))) return
@@ -104,6 +104,10 @@ function checkContent(message: Record<string, unknown>, path: string): void {
     if (!isRecord(part)) throw refusal(`${path}[${i}]`, 'must be an object')
     if (typeof part.type !== 'string') throw refusal(`${path}[${i}].type`, 'must be a string')
   })
+}
+
+function larger(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || (other !== undefined && other > one) ? other : one
 }
 
 function isFilled(value: unknown): boolean {

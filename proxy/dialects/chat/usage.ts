@@ -1,4 +1,4 @@
-import { totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
+import { totalInput, type Usage } from '../../../contract/usage.ts'
 import { isRecord } from '../core/json/value.ts'
 import { count, isImpossible, positive } from '../core/neutral/token-count.ts'
 import type * as wire from './wire.ts'
@@ -32,13 +32,13 @@ export function readUsage(value: unknown): Usage | undefined {
   // xAI excludes reasoning from completion_tokens, but not from the total.
   const output = value.total_tokens === prompt + completion + reasoning ? completion + reasoning : completion
   return {
-    ...zeroUsage(),
     input: uncached,
     cachedInput,
     cacheWrite: written - cacheWriteLong,
     cacheWriteLong,
     output,
     reasoning: Math.min(reasoning, output),
+    images: 0,
     ...positive({ imageInput, audioInput, audioOutput: Math.min(count(details.audio_tokens) ?? 0, output) }),
   }
 }

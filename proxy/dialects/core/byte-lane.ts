@@ -40,9 +40,9 @@ export interface StateAccess {
 /** A complete answer, ready for the client. */
 export interface Answer {
   body: Buffer
-  usage?: Usage
+  usage?: Usage | undefined
   /** Tier that served the request, if the upstream reports it. */
-  tier?: string
+  tier?: string | undefined
   /** Model output, for an estimate when usage is missing. */
   delivered: Delivered
 }

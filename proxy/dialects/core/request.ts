@@ -9,19 +9,19 @@ export interface RequestHead {
   model: string
   stream: boolean
   /** The client's own limit on output tokens, if any; 0 where an answer has no tokens. */
-  maxOutputTokens?: number
+  maxOutputTokens?: number | undefined
   /** Number of images in the answer. */
-  images?: number
+  images?: number | undefined
   /** How the client wants them; also for a text endpoint with a tool that makes images. */
-  imageKind?: ImageKind
+  imageKind?: ImageKind | undefined
   /** The client's key for prompt caches: requests with the same key share one. */
-  cacheKey?: string
+  cacheKey?: string | undefined
   /** Number of requested answers (`n`); each may use the whole output limit. */
   choices: number
   /** Requested service tier, such as `priority`; `fast` for a request for speed. */
-  tier?: string
+  tier?: string | undefined
   /** Tools that the upstream runs itself and bills per call. */
-  hostedTools?: readonly RequestedTool[]
+  hostedTools?: readonly RequestedTool[] | undefined
   /** True when the client itself requested usage in the stream. */
   wantsStreamUsage: boolean
   input: InputSize

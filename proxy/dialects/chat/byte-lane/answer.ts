@@ -29,13 +29,12 @@ export function readAnswer(
   const broken = brokenChoice(choices)
   if (broken !== undefined) return errorInAnswer(broken, request)
   if (!choices.some(({ message }) => isRecord(message))) return badAnswer('no_answer')
-  const usage = readUsage(value.usage)
   const bytes = asStream ? toStream(value, choices, request.head.wantsStreamUsage) : body
   if (bytes === undefined) return badAnswer('answer_too_deep')
   return {
     body: bytes,
-    ...(usage && { usage }),
-    ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
+    usage: readUsage(value.usage),
+    tier: typeof value.service_tier === 'string' ? value.service_tier : undefined,
     delivered: countMessages(choices),
   }
 }
@@ -46,7 +45,8 @@ function countMessages(choices: Record<string, unknown>[]): Delivered {
   for (const { message } of choices) {
     if (!isRecord(message)) continue
     for (const field of FIRST_DELTAS) add(message[field])
-    for (const call of [...listOf(message.tool_calls), { function: message.function_call }]) {
+    if (isRecord(message.function_call)) add(message.function_call.arguments)
+    for (const call of listOf(message.tool_calls)) {
       if (!isRecord(call)) continue
       if (isRecord(call.function)) add(call.function.arguments)
       if (isRecord(call.custom)) add(call.custom.input)

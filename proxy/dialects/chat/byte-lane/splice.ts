@@ -10,12 +10,13 @@ import type { ParsedRequest } from '../../core/request.ts'
 /** The positions that a splice needs. */
 export interface SplicePoints extends ModelSpan {
   /** Of the value of `stream_options`. */
-  options?: Span
+  options: Span | undefined
 }
 
+const LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens']
+
 export function splicePoints(members: readonly Member[]): SplicePoints {
-  const options = spanOf(members, 'stream_options')
-  return { ...modelSpan(members, ['max_tokens', 'max_completion_tokens']), ...(options && { options }) }
+  return { ...modelSpan(members, LIMIT_FIELDS), options: spanOf(members, 'stream_options') }
 }
 
 /**

@@ -17,11 +17,12 @@ export interface ModelSpan {
 export function modelSpan(members: readonly Member[], limitFields: readonly string[] = []): ModelSpan {
   const model = spanOf(members, 'model')
   if (model === undefined) throw new TypeError('the request has no model')
-  const limits = limitFields.flatMap((field): [string, Span][] => {
+  const limits: Record<string, Span> = {}
+  for (const field of limitFields) {
     const span = spanOf(members, field)
-    return span === undefined ? [] : [[field, span]]
-  })
-  return { model, limits: Object.fromEntries(limits) }
+    if (span !== undefined) limits[field] = span
+  }
+  return { model, limits }
 }
 
 /** The request's bytes with the edits; the body itself when nothing changes. */

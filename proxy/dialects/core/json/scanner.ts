@@ -59,7 +59,7 @@ const NEXT = -2
 
 interface ScanOptions {
   /** Default: none. */
-  limits?: JsonLimits
+  limits?: JsonLimits | undefined
   /** Refuse anything but an object. */
   onlyObjects?: boolean
   each?: (entry: Entry) => void
@@ -156,7 +156,9 @@ export class JsonScanner {
   }
 
   #endEntry(end: number, kind: number): void {
-    const [keyStart, keyEnd, start] = [this.#keyStart, this.#keyEnd, this.#start]
+    const keyStart = this.#keyStart
+    const keyEnd = this.#keyEnd
+    const start = this.#start
     this.#keyStart = NONE
     this.#keyEnd = NONE
     this.#start = kind === COMMA && this.#isList ? NEXT : NONE
@@ -191,19 +193,16 @@ export class JsonScanner {
 export function scanObject(bytes: Buffer, limits?: JsonLimits): Member[] {
   if (limits?.scanned?.bytes === bytes) return limits.scanned.members
   const entries: Entry[] = []
-  new JsonScanner({ ...(limits && { limits }), each: (entry) => entries.push(entry) }).push(bytes)
+  new JsonScanner({ limits, each: (entry) => entries.push(entry) }).push(bytes)
   return membersOf(bytes, entries)
 }
 
 /** The members among the entries of an object in `bytes`. */
 export function membersOf(bytes: Buffer, entries: readonly Entry[]): Member[] {
-  return entries
-    .filter(({ keyEnd }) => keyEnd >= 0)
-    .map(({ keyStart, keyEnd, start, end }) => ({
-      rawKey: bytes.toString('utf8', keyStart, keyEnd),
-      start,
-      end,
-    }))
+  const members: Member[] = []
+  for (const { keyStart, keyEnd, start, end } of entries)
+    if (keyEnd >= 0) members.push({ rawKey: bytes.toString('utf8', keyStart, keyEnd), start, end })
+  return members
 }
 
 function refusal(problem: string): GatewayError {

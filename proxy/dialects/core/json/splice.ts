@@ -49,9 +49,11 @@ export function cutToSend(body: Buffer, cuts: readonly Cut[]): SentBody {
 function piecesOf(body: Buffer, cuts: readonly Cut[]): Buffer[] {
   const pieces: Buffer[] = []
   let from = 0
-  for (const { start, end, text } of cuts.toSorted((a, b) => a.start - b.start)) {
+  const inOrder = cuts.length > 1 ? cuts.toSorted((a, b) => a.start - b.start) : cuts
+  for (const { start, end, text } of inOrder) {
     pieces.push(body.subarray(from, start), Buffer.from(text))
     from = end
   }
-  return [...pieces, body.subarray(from)]
+  pieces.push(body.subarray(from))
+  return pieces
 }

@@ -7,7 +7,7 @@ import { looksLikeStream } from '../hub/whole.ts'
 import type { Change } from '../json/edit.ts'
 import { cutsOf } from '../json/edit.ts'
 import { unlessTooDeep } from '../json/value.ts'
-import { Losses } from '../neutral/losses.ts'
+import { type Losses, NO_LOSSES } from '../neutral/losses.ts'
 import type { ParsedRequest } from '../request.ts'
 import { RenamingObserver, renameInAnswer, renameInEvents } from './client-model.ts'
 import type { Lane } from './lane.ts'
@@ -20,11 +20,11 @@ export interface ByteTarget {
   /** Show the client the model name that it sent. */
   rewriteModel: boolean
   addStreamUsage: boolean
-  limit?: OutputLimitEdit
+  limit?: OutputLimitEdit | undefined
   /** The feature of the channel; absent: true. */
   finishReason?: boolean
   /** Vendor state that was opened or removed; absent: the request has no sealed state. */
-  state?: { changes: Change[]; losses: Losses }
+  state?: { changes: Change[]; losses: Losses } | undefined
 }
 
 export function byteLane(
@@ -41,10 +41,10 @@ export function byteLane(
     path,
     body: bytes.splice(request, { model, addStreamUsage, limit, cuts }),
     outputLimit: limit?.tokens,
-    ...(request.contentType !== undefined && { contentType: request.contentType }),
+    contentType: request.contentType,
     headers: bytes.upstreamHeaders(request),
-    losses: state?.losses ?? new Losses({}),
-    ...(state !== undefined && { hasState: true }),
+    losses: state?.losses ?? NO_LOSSES,
+    hasState: state !== undefined,
     readAnswer(body, asStream) {
       const whole = asStream ? body : unstreamed(bytes, body, request, finishReason)
       if (!Buffer.isBuffer(whole)) return whole

@@ -113,9 +113,11 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
       rewriteModel: about.rewriteModel,
       addStreamUsage: parsed.head.stream && features.streamUsage,
       finishReason: features.finishReason,
-      ...(limitField !== undefined &&
-        outputLimit !== undefined && { limit: { field: limitField, tokens: outputLimit } }),
-      ...(state && { state }),
+      limit:
+        limitField === undefined || outputLimit === undefined
+          ? undefined
+          : { field: limitField, tokens: outputLimit },
+      state,
     })
   }
   const openAny = (target: LaneTarget): Lane => {

@@ -12,12 +12,12 @@ export interface Lane {
   /** The request names the conversation by the id of its last response. */
   readonly byReference?: true
   /** The gateway opened or removed vendor state of the body, and an upstream may refuse the rest. */
-  readonly hasState?: true
+  readonly hasState?: boolean
   /** The limit on output tokens that the gateway added. */
   readonly outputLimit?: number | undefined
   readonly body: SentBody
   /** Of the body; absent: application/json. */
-  readonly contentType?: string
+  readonly contentType?: string | undefined
   /** Headers beside those of the channel, names in lower case. */
   readonly headers: Record<string, string>
   /** Losses so far, by the client's names; the answer may add more. */

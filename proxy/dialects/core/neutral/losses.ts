@@ -65,6 +65,9 @@ export class Losses {
   }
 }
 
+/** Of a request whose bytes pass. */
+export const NO_LOSSES: Pick<Losses, 'names' | 'header'> = new Losses({})
+
 /** Adds every field in the request that only dialects other than `target` know. */
 export function addExtLosses(request: ModelRequest, target: ApiName, losses: Losses): void {
   walk(request, (ext) => {
