@@ -105,17 +105,18 @@ export class Hold implements Renewable {
     return this.#parts.settle({
       account,
       id,
-      ...(sub !== undefined && { sub }),
+      sub,
       actual,
       reservedAt: this.reservedAt,
       note,
-      ...(corrections.length > 0 && { corrections }),
-      ...(budgets.length > 0 && { budgets }),
+      corrections: corrections.length > 0 ? corrections : undefined,
+      budgets: budgets.length > 0 ? budgets : undefined,
     })
   }
 
   /** Counts the tokens that were used instead of those that the request was admitted with. */
   #corrections(tokens: number): Correction[] {
+    if (this.#limits.length === 0) return []
     return this.#limits.flatMap(({ kind, meter: { takes, ...meter } }) =>
       kind === 'tokens' && tokens !== takes ? [{ ...meter, by: tokens - takes }] : [],
     )

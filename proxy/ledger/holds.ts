@@ -75,22 +75,22 @@ export class Holds {
    * Holds `amount` for the request `id`, and does not wait for an account that is never refused. Throws
    * insufficient_balance when the funds are empty or do not cover it, store_unavailable when the store does not answer.
    */
-  take(
-    account: AccountRecord,
-    {
-      limits = [],
-      budgets: applied = [],
-      onLimits = () => undefined,
-      onWarnings = () => undefined,
-      cancel = NEVER,
-      ...request
-    }: HoldRequest,
-    time: StoreTime = new StoreTime(),
-  ): Soon<Hold> {
+  take(account: AccountRecord, request: HoldRequest, time: StoreTime = new StoreTime()): Soon<Hold> {
+    const { id, amount, seen, note, limits = [], budgets: applied = [], cancel = NEVER } = request
     const { enforced, ofKey = false } = account
     const meters = limits.map(({ meter }) => meter)
     const budgets = applied.map(({ budget }) => budget)
-    const command = { ...request, ...payerOf(account), enforced, leaseMs: LEASE_MS, meters, budgets }
+    const command = {
+      ...payerOf(account),
+      id,
+      amount,
+      seen,
+      note,
+      enforced,
+      leaseMs: LEASE_MS,
+      meters,
+      budgets,
+    }
     this.#touched.add(command.account)
     const mayTrust = ofKey || !this.#doubtful.has(command.account)
     const isBound = enforced || limits.length > 0 || budgets.length > 0
@@ -98,7 +98,7 @@ export class Holds {
     // What is spent elsewhere is not known here.
     const mayCountLocally = ofKey && budgets.length === 0
     const count = (room: readonly number[]) => {
-      if (limits.length > 0) onLimits(limits.map((limit, i) => ({ ...limit, left: room[i] ?? 0 })))
+      if (limits.length > 0) request.onLimits?.(limits.map((limit, i) => ({ ...limit, left: room[i] ?? 0 })))
     }
     const reserve = () => {
       if (!mayCountLocally) return this.#reserve(command, time)
@@ -122,7 +122,7 @@ export class Holds {
       const { reservedAt, free, room, ...left } = taken(reply)
       count(room)
       const warnings = warningsOf(account, applied, { ...left, free })
-      if (warnings.length > 0) onWarnings(warnings)
+      if (warnings.length > 0) request.onWarnings?.(warnings)
       this.#doubtful.delete(command.account)
       this.#clockOffset = reservedAt - Date.now()
       return this.#open(command, { reservedAt, free, limits })

@@ -25,12 +25,12 @@ export class StoreTime {
   spend<T>(ask: () => Soon<T>): Soon<T>
   spend<T>(ask: () => Soon<T>): Soon<T> {
     if (this.#leftMs <= 0) return Promise.reject(new StoreUnavailable('no time is left to ask the store'))
-    const since = performance.now()
     const answer = ask()
-    return isLater(answer) ? this.#wait(answer, since) : answer
+    return isLater(answer) ? this.#wait(answer) : answer
   }
 
-  #wait<T>(answer: Promise<T>, since: number): Promise<T> {
+  #wait<T>(answer: Promise<T>): Promise<T> {
+    const since = performance.now()
     const onTimeout = () => {
       // A timer may fire a fraction of a millisecond early, and would leave that much time.
       this.#leftMs = 0

@@ -221,12 +221,12 @@ export class ProxyMetrics {
     })
   }
 
-  finished({ endpoint, model, status, error, usage, ...seconds }: RequestFacts): void {
-    this.#duration.observe(seconds.durationSeconds, endpoint, model, error?.code ?? '')
+  finished(facts: RequestFacts): void {
+    const { endpoint, model, status, error, usage, overheadSeconds, firstTokenSeconds } = facts
+    this.#duration.observe(facts.durationSeconds, endpoint, model, error?.code ?? '')
     this.#requests.add(1, endpoint, status, error?.code ?? 'ok', error?.domain ?? 'none')
-    if (seconds.overheadSeconds !== undefined) this.#overhead.observe(seconds.overheadSeconds, endpoint)
-    if (seconds.firstTokenSeconds !== undefined)
-      this.#firstToken.observe(seconds.firstTokenSeconds, endpoint, model)
+    if (overheadSeconds !== undefined) this.#overhead.observe(overheadSeconds, endpoint)
+    if (firstTokenSeconds !== undefined) this.#firstToken.observe(firstTokenSeconds, endpoint, model)
     if (usage !== undefined) {
       this.#tokens.observe(totalInput(usage), endpoint, model, 'input')
       this.#tokens.observe(usage.output, endpoint, model, 'output')

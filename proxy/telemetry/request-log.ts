@@ -129,14 +129,14 @@ export class RequestLog {
   }
 
   write(record: RequestRecord): void {
-    const { hold, settled, ...rest } = record
+    const { hold, settled } = record
     const line = toLine({
       time: new Date().toISOString(),
       level: record.status >= 500 ? 'warn' : 'info',
       kind: 'request',
-      ...rest,
-      ...(hold === undefined ? {} : { hold: formatDollars(hold) }),
-      ...(settled === undefined ? {} : { settled: formatDollars(settled) }),
+      ...record,
+      hold: hold === undefined ? undefined : formatDollars(hold),
+      settled: settled === undefined ? undefined : formatDollars(settled),
     })
     this.#write(line)
     // The capped log is a convenience: a request never fails or waits for it.

@@ -103,8 +103,8 @@ export function openBill(
     price: route.priceVersion ?? '',
     tokens: {},
     flags: [],
-    ...(budgets.length > 0 && { budgets: budgets.map(({ budget }) => budget.id) }),
-    ...(tags !== NO_TAGS && { tags }),
+    budgets: budgets.length > 0 ? budgets.map(({ budget }) => budget.id) : undefined,
+    tags: tags === NO_TAGS ? undefined : tags,
   }
   return after(takeHold(billing, ctx, { ...order, route, about, budgets, teller }), (hold) => {
     record.hold = hold?.amount
@@ -181,10 +181,12 @@ class RequestBill implements Bill {
     const { route, about } = this.#subject
     const hold = this.#hold
     const { key: channel, target } = charged.target
-    const { actual, usage, reason, clamped, ...bill } = this.#billed(charged)
+    const { actual, usage, reason, clamped, tier } = this.#billed(charged)
     const unpriced = route.price === undefined ? [] : unpricedKinds(route.price, usage)
     for (const kind of unpriced) metrics.usageUnpriced(route.name, kind)
-    const flags = [...(clamped ? ['usage_clamped'] : []), ...(unpriced.length > 0 ? ['unpriced_kind'] : [])]
+    const flags: string[] = []
+    if (clamped) flags.push('usage_clamped')
+    if (unpriced.length > 0) flags.push('unpriced_kind')
     if (clamped) metrics.usageClamped(route.name, channel)
     if (reason === 'usage' && !clamped)
       learned.learn(this.#routeKey, charged.delivered, usage, charged.thinkingMs)
@@ -194,13 +196,14 @@ class RequestBill implements Bill {
     if (flags.length > 0) record.flags = flags
     metrics.charged(route.name, channel, { cost: actual, usage })
     const upstreamCost = target.cost && cost(target.cost, usage, charged.tier)
-    const upstream = upstreamCost === undefined ? {} : { upstreamCost }
     const tokens = withoutZeros(usage)
-    this.#count(channel, { ...tokens, cost: actual, ...upstream })
-    if (hold === undefined) return undefined
+    if (hold === undefined) {
+      this.#count(channel, { ...tokens, cost: actual, ...(upstreamCost !== undefined && { upstreamCost }) })
+      return undefined
+    }
     record.settled = actual
     record.hold = hold.amount
-    const note = { ...about, reason, channel, tier: bill.tier, tokens, flags, ...upstream }
+    const note = { ...about, reason, channel, tier, tokens, flags, upstreamCost }
     return hold.settle(actual, note, totalInput(usage) + usage.output)
   }
 

@@ -61,7 +61,7 @@ export function bodyBounds(
 export async function readBody(
   req: IncomingMessage,
   res: ServerResponse,
-  { memory, json, ...limits }: BodyBounds,
+  bounds: BodyBounds,
   { forms = [], parseUpload }: Pick<ClientApi, 'forms' | 'parseUpload'> = {},
 ): Promise<WholeBody | LargeBody> {
   const isForm = requireType(req.headers['content-type'], forms) === 'form'
@@ -69,7 +69,7 @@ export async function readBody(
   if (encoding !== 'identity' && encoding !== 'gzip') {
     throw new GatewayError('unsupported_media_type', 'Content-Encoding must be identity or gzip.')
   }
-  const { maxBodyBytes, maxUploadBytes } = limits
+  const { memory, json, maxBodyBytes, maxUploadBytes } = bounds
   const passesOn = isForm && parseUpload !== undefined && encoding === 'identity'
   const maxBytes = passesOn ? Math.max(maxBodyBytes, maxUploadBytes) : maxBodyBytes
   const length = Number(req.headers['content-length'] ?? Infinity)
@@ -91,7 +91,7 @@ export async function readBody(
   const chunks = held.take()
   if (large !== undefined) return { ...large, prefix: await joined(chunks) }
   const sent = isGzip ? (isLarge(chunks) ? await joined(chunks) : whole(chunks)) : undefined
-  const all = sent === undefined ? chunks : await inflate(sent, limits.maxInflatedBytes, lease, look)
+  const all = sent === undefined ? chunks : await inflate(sent, bounds.maxInflatedBytes, lease, look)
   if (scanner === undefined) return { bytes: isLarge(all) ? await joined(all) : whole(all) }
   const isHeavy = isLarge(all) || scanner.values > MANY_VALUES
   const bytes = isHeavy ? await joined(all) : whole(all)
@@ -137,7 +137,7 @@ interface Collected {
   held: Pieces
   lease: BodyLease
   /** The chunks are only the beginning. */
-  large?: Omit<LargeBody, 'prefix'>
+  large: Omit<LargeBody, 'prefix'> | undefined
 }
 
 function collect(
@@ -156,13 +156,12 @@ function collect(
       reject(error)
     }
     const lease = memory.lease(refuse)
-    res.once('close', () => lease.release())
     let size = 0
     let step = 0
     let ended = false
     const done = (large?: Collected['large']) => {
       lease.complete()
-      resolve({ held, lease, ...(large && { large }) })
+      resolve({ held, lease, large })
     }
     const take = (chunk: Buffer) => {
       size += chunk.length
@@ -199,19 +198,23 @@ function collect(
     req.on('error', gone)
     req.on('close', gone)
     // The server has answered a body that was too slow or broken; the request emits nothing more.
-    res.on('close', gone)
+    res.once('close', () => {
+      lease.release()
+      gone()
+    })
   })
 }
 
 /** Smaller chunks are copied together: a Buffer of its own would cost more than their bytes. */
 const SMALL_BYTES = 4_096
 const MAX_BLOCK_BYTES = 65_536
+const NO_BYTES = Buffer.alloc(0)
 
 /** Collects chunks of any size in at most twice the memory of their bytes. */
 class Pieces {
   #whole: Buffer[] = []
   /** The block that small chunks are copied to; it follows the others. */
-  #block = Buffer.alloc(0)
+  #block = NO_BYTES
   #used = 0
   #size = 0
 
@@ -234,7 +237,7 @@ class Pieces {
 
   clear(): void {
     this.#whole = []
-    this.#block = Buffer.alloc(0)
+    this.#block = NO_BYTES
     this.#used = 0
   }
 
@@ -248,7 +251,7 @@ class Pieces {
 
   #seal(): void {
     if (this.#used > 0) this.#whole.push(this.#block.subarray(0, this.#used))
-    this.#block = Buffer.alloc(0)
+    this.#block = NO_BYTES
     this.#used = 0
   }
 }

@@ -76,7 +76,7 @@ export const LOAD: Mutant[] = [
     'proxy/pipeline/body/read-body.ts',
     'test/e2e/overload.test.ts',
     // Memory of finished requests stays taken.
-    ["res.once('close', () => lease.release())", ''],
+    ["res.once('close', () => {\n      lease.release()", "res.once('close', () => {"],
     // The limit of an endpoint has no effect.
     ['limits.endpointBytes.get(endpoint) ?? Infinity', 'Infinity'],
   ),

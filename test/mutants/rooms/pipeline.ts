@@ -64,7 +64,7 @@ export const PIPELINE: Mutant[] = [
     // Keys without an account use nothing.
     ['if (this.#hold !== undefined) return\n', 'return\n'],
     // The margin is the whole price.
-    ['flags, ...upstream }', 'flags }'],
+    ['flags, upstreamCost }', 'flags }'],
   ),
   ...faults(
     'proxy/pipeline/request/tags.ts',

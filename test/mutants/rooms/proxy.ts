@@ -5,8 +5,8 @@ export const PROXY: Mutant[] = [
   // Of two keys one is charged, regardless of the caller's choice.
   // Every request waits for a timer although its answer is there.
   ...faults('proxy/ledger/store-time.ts', 'test/e2e/async-count.test.ts', [
-    'isLater(answer) ? this.#wait(answer, since) : answer',
-    'this.#wait(Promise.resolve(answer), since)',
+    'isLater(answer) ? this.#wait(answer) : answer',
+    'this.#wait(Promise.resolve(answer))',
   ]),
   // A chunk postpones the time-out of the whole exchange.
   ...faults('proxy/outbound/clock.ts', 'proxy/outbound/clock.test.ts', [
