@@ -35,7 +35,7 @@ async function refusal(given: Given) {
 
 test('a key without an account is not metered', async () => {
   const key = testKey()
-  expect(await ask({ key })).toEqual({ hash: keyHash(KEY), key, account: undefined })
+  expect(await ask({ key })).toEqual({ hash: keyHash(KEY), keyLength: KEY.length, key, account: undefined })
 })
 
 test('a key with an account gives that account', async () => {
@@ -43,6 +43,7 @@ test('a key with an account gives that account', async () => {
   const key = testKey({ account: account.id })
   expect(await ask({ key, account, headers: ['authorization', `Bearer ${KEY}`] })).toEqual({
     hash: keyHash(KEY),
+    keyLength: KEY.length,
     key,
     account,
   })

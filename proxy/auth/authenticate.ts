@@ -13,6 +13,8 @@ import { presentedKey } from './credentials.ts'
 export interface Caller {
   /** SHA-256 of the key. */
   hash: string
+  /** Characters of the key; absent for a request that is only explained. */
+  keyLength?: number
   key: KeyRecord
   /** The account that pays; absent for a key that is not metered. */
   account: AccountRecord | undefined
@@ -78,7 +80,7 @@ export function authenticate(
         if (!mayComeFrom(key, address)) {
           throw new GatewayError('ip_not_allowed', 'This API key may not be used from your address.')
         }
-        return { hash, key, account }
+        return { hash, keyLength: presented.key.length, key, account }
       })
     },
   )
@@ -126,7 +128,9 @@ function unauthorized(): GatewayError {
 const parsedLists = new WeakMap<KeyRecord, AddressSet>()
 
 function addressesOf(key: KeyRecord): AddressSet {
-  const set = parsedLists.get(key) ?? new AddressSet(key.allowedIPs)
+  const known = parsedLists.get(key)
+  if (known !== undefined) return known
+  const set = new AddressSet(key.allowedIPs)
   parsedLists.set(key, set)
   return set
 }

@@ -14,7 +14,9 @@ interface RequestQueue {
 const queues = new WeakMap<Duplex, RequestQueue>()
 
 export function queueOf(socket: Duplex): RequestQueue {
-  const queue = queues.get(socket) ?? { count: 0, last: undefined, broken: false }
+  const known = queues.get(socket)
+  if (known !== undefined) return known
+  const queue = { count: 0, last: undefined, broken: false }
   queues.set(socket, queue)
   return queue
 }

@@ -147,12 +147,9 @@ export class ChannelHealth {
   }
 
   #entry(channel: string): Channel {
-    const entry = this.#channels.get(channel) ?? {
-      inFlight: 0,
-      ejection: new Ejection(),
-      limitedUntil: 0,
-      lastFailure: undefined,
-    }
+    const known = this.#channels.get(channel)
+    if (known !== undefined) return known
+    const entry = { inFlight: 0, ejection: new Ejection(), limitedUntil: 0, lastFailure: undefined }
     this.#channels.set(channel, entry)
     return entry
   }

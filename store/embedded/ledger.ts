@@ -31,9 +31,15 @@ export function createLedger(now: () => number): EmbeddedLedger {
   function run<Reply>(account: string, unknown: Reply, command: (state: AccountState) => Reply): Reply {
     const state = accounts.get(account)
     if (state === undefined) return unknown
-    touched.delete(account)
-    touched.set(account, now())
+    touch(account)
     return command(state)
+  }
+
+  function touch(account: string): void {
+    const at = now()
+    if (touched.get(account) === at) return
+    touched.delete(account)
+    touched.set(account, at)
   }
 
   function bookOf(account: string): UsageBook {

@@ -30,8 +30,7 @@ export class Revocation {
    * function ends the watch.
    */
   watch({ hash, key }: Pick<Caller, 'hash' | 'key'>, address: string | undefined, use: Canceller) {
-    const watched = this.#watched.get(hash) ?? { uses: new Map(), expiry: undefined }
-    this.#watched.set(hash, watched)
+    const watched = this.#watched.get(hash) ?? this.#begin(hash)
     watched.uses.set(use, address)
     if (watched.expiry === undefined) this.#awaitExpiry(hash, watched, key)
     return () => {
@@ -40,6 +39,12 @@ export class Revocation {
       clearTimeout(watched.expiry)
       this.#watched.delete(hash)
     }
+  }
+
+  #begin(hash: string): Watched {
+    const watched: Watched = { uses: new Map(), expiry: undefined }
+    this.#watched.set(hash, watched)
+    return watched
   }
 
   /** Checks those of these keys that are in use again; without an argument, all keys in use. */

@@ -60,6 +60,8 @@ function boundsOf({ generate }: Call, json: JsonLimits): JsonLimits {
 }
 
 /** Some clients send their key as the model; it must never be logged. */
-function loggedModel(model: string, { hash }: Caller): string {
-  return model.startsWith('sk-') || keyHash(model) === hash ? '***' : model
+function loggedModel(model: string, { hash, keyLength }: Caller): string {
+  // The length first: few models are as long as the key, and need a hash.
+  const isKey = (keyLength ?? model.length) === model.length && keyHash(model) === hash
+  return model.startsWith('sk-') || isKey ? '***' : model
 }
