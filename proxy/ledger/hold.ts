@@ -30,6 +30,7 @@ interface HoldState {
 
 /** Money that one request has set aside, until it is settled. */
 export class Hold implements Renewable {
+  turn: Renewable['turn']
   readonly #parts: HoldParts
   readonly #reserved: Reserve
   #amount: Nanos

@@ -2,6 +2,7 @@
  * Renews the leases of live holds: each every ten seconds at a time of its own, those of one account in one command. A hold
  * whose renewal failed is tried again soon, long before its lease ends.
  */
+import { Roster, type Seat } from '../../kit/roster.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import type { Ledger, Renewal } from '../../store/ledger/contract.ts'
 
@@ -19,6 +20,13 @@ export interface Renewable {
   readonly account: string
   /** The state of the hold at the moment. */
   renewal(): Renewal
+  /** Its turn in each round; set while its lease is renewed. */
+  turn?: Turn | undefined
+}
+
+interface Turn {
+  slot: number
+  seat: Seat<Renewable>
 }
 
 export interface RenewalEvents {
@@ -31,8 +39,7 @@ export interface RenewalEvents {
 export class Renewals {
   readonly #ledger: Pick<Ledger, 'renew'>
   readonly #events: RenewalEvents
-  readonly #slots = Array.from({ length: SLOTS }, () => new Set<Renewable>())
-  readonly #slotOf = new Map<Renewable, number>()
+  readonly #slots = Array.from({ length: SLOTS }, () => new Roster<Renewable>())
   readonly #due = new Set<Renewable>()
   readonly #timer: NodeJS.Timeout
   #now = 0
@@ -48,31 +55,31 @@ export class Renewals {
   }
 
   get size(): number {
-    return this.#slotOf.size
+    return this.#slots.reduce((sum, { size }) => sum + size, 0)
   }
 
   /** Holds that were taken together come due in different ticks, in the second half of the round. */
   add(hold: Renewable): void {
     const ahead = SLOTS / 2 + Math.floor((Math.random() * SLOTS) / 2)
     const slot = (this.#now + ahead) % SLOTS
-    this.#slots[slot]?.add(hold)
-    this.#slotOf.set(hold, slot)
+    const seat = this.#slots[slot]?.join(hold)
+    hold.turn = seat && { slot, seat }
   }
 
   delete(hold: Renewable): void {
-    this.#slots[this.#slotOf.get(hold) ?? 0]?.delete(hold)
-    this.#slotOf.delete(hold)
-    this.#due.delete(hold)
+    if (hold.turn !== undefined) this.#slots[hold.turn.slot]?.leave(hold.turn.seat)
+    hold.turn = undefined
+    if (this.#due.size > 0) this.#due.delete(hold)
   }
 
   /** Renews a hold with the next tick. */
   soon(hold: Renewable): void {
-    if (this.#slotOf.has(hold)) this.#due.add(hold)
+    if (hold.turn !== undefined) this.#due.add(hold)
   }
 
   /** Renews all of them now: the ledger may have lost or expired them. */
   all(): void {
-    for (const hold of this.#slotOf.keys()) this.#due.add(hold)
+    for (const slot of this.#slots) for (const hold of slot.members()) this.#due.add(hold)
     this.#notBefore = 0
     void this.#run()
   }
@@ -84,7 +91,7 @@ export class Renewals {
 
   #tick(): void {
     this.#now = (this.#now + 1) % SLOTS
-    for (const hold of this.#slots[this.#now] ?? []) this.#due.add(hold)
+    for (const hold of this.#slots[this.#now]?.members() ?? []) this.#due.add(hold)
     void this.#run()
   }
 

@@ -10,6 +10,7 @@ import { GatewayError } from '../errors.ts'
 import { jsonBody } from '../pipeline/body/read-body.ts'
 import type { Call } from '../pipeline/call.ts'
 import { ClientGone } from '../pipeline/request/client.ts'
+import type { Shutdown } from '../pipeline/request/shutdown.ts'
 import { errorFrame, steerFailedFrame } from './events.ts'
 import { type CreateFrame, readFrame, type StreamName } from './frames.ts'
 import { startHeartbeat } from './heartbeat.ts'
@@ -30,7 +31,7 @@ export interface SocketParts {
   /** Logs a message that was refused before it became a call. */
   refused(req: IncomingMessage, error: GatewayError): void
   /** Aborts all calls when the process must end. */
-  shutdown: { add(call: Canceller): void; remove(call: Canceller): void }
+  shutdown: Pick<Shutdown, 'add' | 'remove'>
   newRequestId(): string
   /** Milliseconds of a clock that only goes forward. */
   now(): number
@@ -200,7 +201,7 @@ export class Connection {
     const client = new SocketClient(this.#outbox, stream, () => this.#stalled)
     let revoked = false
     this.#calls.add(control)
-    shutdown.add(control)
+    const seat = shutdown.add(control)
     try {
       await serve({
         endpoint: ENDPOINT,
@@ -217,7 +218,7 @@ export class Connection {
       client.refuse(refusal)
       revoked = refusal.code === 'unauthorized' || refusal.code === 'ip_not_allowed'
     }
-    shutdown.remove(control)
+    shutdown.remove(seat)
     if (client.failed && previous !== undefined) this.#memory.failed(stream, previous)
     await client.flushed()
     this.#calls.delete(control)

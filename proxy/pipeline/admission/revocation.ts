@@ -1,5 +1,6 @@
 import type { KeyRecord } from '../../../contract/table/records.ts'
 import type { Canceller } from '../../../kit/cancel.ts'
+import { Roster } from '../../../kit/roster.ts'
 import { type Caller, isInForce, mayComeFrom } from '../../auth/authenticate.ts'
 import { GatewayError } from '../../errors.ts'
 
@@ -10,7 +11,7 @@ const MAX_WAIT_MS = 60_000
 
 interface Watched {
   /** Requests and sockets that must end with the key, with their client addresses. */
-  uses: Map<Canceller, string | undefined>
+  uses: Roster<{ use: Canceller; address: string | undefined }>
   /** Checks the key when it expires. */
   expiry: NodeJS.Timeout | undefined
 }
@@ -31,10 +32,10 @@ export class Revocation {
    */
   watch({ hash, key }: Pick<Caller, 'hash' | 'key'>, address: string | undefined, use: Canceller) {
     const watched = this.#watched.get(hash) ?? this.#begin(hash)
-    watched.uses.set(use, address)
+    const seat = watched.uses.join({ use, address })
     if (watched.expiry === undefined) this.#awaitExpiry(hash, watched, key)
     return () => {
-      watched.uses.delete(use)
+      watched.uses.leave(seat)
       if (watched.uses.size > 0 || this.#watched.get(hash) !== watched) return
       clearTimeout(watched.expiry)
       this.#watched.delete(hash)
@@ -42,7 +43,7 @@ export class Revocation {
   }
 
   #begin(hash: string): Watched {
-    const watched: Watched = { uses: new Map(), expiry: undefined }
+    const watched: Watched = { uses: new Roster(), expiry: undefined }
     this.#watched.set(hash, watched)
     return watched
   }
@@ -65,7 +66,7 @@ export class Revocation {
     if (watched === undefined) return
     const revoked = key === undefined || !isInForce(key, Date.now())
     if (!revoked) this.#awaitExpiry(hash, watched, key)
-    for (const [use, address] of watched.uses) {
+    for (const { use, address } of watched.uses.members()) {
       if (revoked) use.abort(new GatewayError('unauthorized', 'This API key was revoked.'))
       else if (!mayComeFrom(key, address))
         use.abort(new GatewayError('ip_not_allowed', 'This API key may no longer be used from your address.'))

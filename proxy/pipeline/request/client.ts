@@ -31,9 +31,9 @@ export function arrivalOf(endpoint: string, { requestId, req, res, control }: Ht
  */
 export function requestControl(res: ServerResponse, shutdown: Shutdown): Canceller {
   const controller = new Cancel()
-  shutdown.add(controller)
+  const seat = shutdown.add(controller)
   res.once('close', () => {
-    shutdown.remove(controller)
+    shutdown.remove(seat)
     if (!res.writableFinished) controller.abort(new ClientGone())
   })
   return controller

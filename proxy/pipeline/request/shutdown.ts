@@ -1,23 +1,25 @@
 import type { Canceller } from '../../../kit/cancel.ts'
+import { Roster, type Seat } from '../../../kit/roster.ts'
 import { GatewayError } from '../../errors.ts'
 
-/** Breaks off the requests in flight when the process must end. A set, because thousands may be in flight. */
+/** Breaks off the requests in flight when the process must end. */
 export class Shutdown {
-  readonly #requests = new Set<Canceller>()
+  readonly #requests = new Roster<Canceller>()
   #begun = false
 
-  add(request: Canceller): void {
-    this.#requests.add(request)
+  add(request: Canceller): Seat<Canceller> {
+    const seat = this.#requests.join(request)
     if (this.#begun) abort(request)
+    return seat
   }
 
-  remove(request: Canceller): void {
-    this.#requests.delete(request)
+  remove(seat: Seat<Canceller>): void {
+    this.#requests.leave(seat)
   }
 
   begin(): void {
     this.#begun = true
-    for (const request of this.#requests) abort(request)
+    for (const request of this.#requests.members()) abort(request)
   }
 }
 
