@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { BodyMemory } from './memory.ts'
 
 /** A body, with its refusal if there is one. */
-function body(memory: BodyMemory) {
+function body(memory: BodyMemory, length?: number) {
   const refusals: unknown[] = []
-  const lease = memory.lease((error) => refusals.push(error))
+  const lease = memory.lease((error) => refusals.push(error), length)
   return { lease, refusals }
 }
 
@@ -26,13 +26,25 @@ test('the largest incomplete body gives way to small ones', () => {
 test('a complete body stays, and the new one is refused', () => {
   const memory = new BodyMemory(100)
   const whole = body(memory)
-  whole.lease.take(90)
+  whole.lease.take(80)
   whole.lease.complete()
+  // What it inflates to.
+  whole.lease.take(10)
   const small = body(memory)
   expect(small.lease.take(11)).toBe(false)
   expect([whole.refusals.length, small.refusals.length, memory.used]).toEqual([0, 1, 90])
   whole.lease.release()
   expect(body(memory).lease.take(100)).toBe(true)
+})
+
+test('a body of known length gives way until its last byte has come, even before its end is known', () => {
+  const memory = new BodyMemory(100)
+  const whole = body(memory, 50)
+  const part = body(memory, 50)
+  whole.lease.take(50)
+  part.lease.take(49)
+  expect(body(memory).lease.take(40)).toBe(true)
+  expect([whole.refusals.length, part.refusals.length, memory.used]).toEqual([0, 1, 90])
 })
 
 test('in any order of events the counted bytes are those of live bodies, and within the bound', () => {

@@ -4,28 +4,36 @@ import { GatewayError } from '../../errors.ts'
 
 /** Only incomplete bodies give way, so that a client that sends a large body slowly cannot block small requests. */
 export class BodyMemory extends BytePool<BodyLease> {
-  /** Room for one more body. `refuse` is called at most once, when other bodies need the memory. */
-  lease(refuse: (error: GatewayError) => void): BodyLease {
-    return new BodyLease(this, refuse)
+  /**
+   * Room for one more body of `length` bytes, Infinity when it is not known. `refuse` is called at most once, when other
+   * bodies need the memory.
+   */
+  lease(refuse: (error: GatewayError) => void, length = Infinity): BodyLease {
+    return new BodyLease(this, refuse, length)
   }
 }
 
 export class BodyLease implements Holder {
   bytes = 0
   #over = false
+  #complete = false
+  readonly #length: number
   readonly #pool: BytePool<BodyLease>
   readonly #refuse: (error: GatewayError) => void
 
-  constructor(pool: BytePool<BodyLease>, refuse: (error: GatewayError) => void) {
+  constructor(pool: BytePool<BodyLease>, refuse: (error: GatewayError) => void, length: number) {
     this.#pool = pool
     this.#refuse = refuse
-    pool.add(this)
+    this.#length = length
   }
 
   /** Counts bytes that arrived; this body or a larger one may be refused for them. False: it was this one. */
   take(bytes: number): boolean {
     if (!this.#over) {
       this.bytes += bytes
+      // A body that comes in one piece never joins: what passed through a Set of thousands a second is only freed by a full
+      // collection, 6 kB a request.
+      if (this.bytes < this.#length && !this.#complete) this.#pool.add(this)
       this.#pool.count(bytes)
       this.#pool.shrink(this)
     }
@@ -34,6 +42,7 @@ export class BodyLease implements Holder {
 
   /** The whole body has arrived, so it can no longer be refused. */
   complete(): void {
+    this.#complete = true
     this.#pool.remove(this)
   }
 

@@ -83,6 +83,7 @@ export async function readBody(
       : new JsonScanner({ limits: json, onlyObjects: true, each: (entry) => entries.push(entry) })
   const look = (chunk: Buffer) => scanner?.push(chunk)
   const { held, lease, large } = await collect(req, res, {
+    length,
     maxBodyBytes,
     maxBytes,
     memory,
@@ -124,6 +125,8 @@ function requireType(contentType: string | undefined, forms: readonly string[]):
 }
 
 interface Collecting {
+  /** Content-Length; Infinity when it is not known. */
+  length: number
   /** Beyond it, reading pauses. */
   maxBodyBytes: number
   /** Beyond it the body is refused. */
@@ -143,7 +146,7 @@ interface Collected {
 function collect(
   req: IncomingMessage,
   res: ServerResponse,
-  { maxBodyBytes: heldBytes, maxBytes, memory, look }: Collecting,
+  { length, maxBodyBytes: heldBytes, maxBytes, memory, look }: Collecting,
 ): Promise<Collected> {
   return new Promise((resolve, reject) => {
     // Events from before are not repeated: the client left, or its body was refused as broken.
@@ -155,7 +158,7 @@ function collect(
       lease.release()
       reject(error)
     }
-    const lease = memory.lease(refuse)
+    const lease = memory.lease(refuse, length)
     let size = 0
     let step = 0
     let ended = false

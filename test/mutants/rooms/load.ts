@@ -59,6 +59,8 @@ export const LOAD: Mutant[] = [
     // An inactive client is remembered forever.
     ['else if (--client.parsing === 0) this.#clients.delete(name)', 'else client.parsing--'],
   ),
+  // Requests in flight are forgotten when others end.
+  ...faults('kit/roster.ts', 'kit/roster.test.ts', ['last.place = seat.place', '']),
   // A small request is refused, and the slow large one stays.
   ...faults('kit/byte-pool.ts', 'proxy/pipeline/body/memory.test.ts', [
     'if (holder.bytes > (largest?.bytes ?? 0)) largest = holder',
@@ -70,7 +72,10 @@ export const LOAD: Mutant[] = [
     // Memory of a refused body is never freed.
     ['this.#pool.count(-this.bytes)', 'this.#pool.count(0)'],
     // A complete body, perhaps already sent upstream, is refused.
-    ['  complete(): void {\n    this.#pool.remove(this)', '  complete(): void {'],
+    ['    this.#complete = true\n    this.#pool.remove(this)\n', ''],
+    // So is one that inflates to more than its client sent.
+    ['this.bytes < this.#length && !this.#complete', 'this.bytes < this.#length'],
+    ['this.bytes < this.#length && !this.#complete', '!this.#complete'],
   ),
   ...faults(
     'proxy/pipeline/body/read-body.ts',
