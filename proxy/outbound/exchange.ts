@@ -9,6 +9,7 @@ import type { ChannelRecord } from '../../contract/table/records.ts'
 import { isSpace } from '../../kit/bytes.ts'
 import type { Cancellation } from '../../kit/cancel.ts'
 import type { Soon } from '../../kit/soon.ts'
+import { Together } from '../../kit/together.ts'
 import type { UpstreamFailure } from '../errors.ts'
 import { Clock } from './clock.ts'
 import { decoderFor } from './decode.ts'
@@ -118,6 +119,9 @@ const OWN_TIMERS = { headersTimeout: 0, bodyTimeout: 0 }
 const MAX_UNATTACHED_BYTES = 65_536
 const STOPPED = new Error('stopped')
 
+/** Answers that have begun; their requests go on together. */
+const BEGUN = new Together()
+
 class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
   status = 0
   headers: AnswerHeaders = {}
@@ -197,7 +201,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     }
     if (decoder !== 'identity') this.#decodeWith(decoder)
     this.#answered = true
-    this.#resolve(this)
+    BEGUN.add(() => this.#resolve(this))
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

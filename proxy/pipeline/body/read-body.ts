@@ -1,6 +1,7 @@
 /** Reads the body of a request within its limits. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGunzip } from 'node:zlib'
+import { Together } from '../../../kit/together.ts'
 import type { ClientApi } from '../../dialects/core/dialect.ts'
 import { type Entry, JsonScanner, type Member, membersOf } from '../../dialects/core/json/scanner.ts'
 import type { JsonLimits } from '../../dialects/core/request.ts'
@@ -143,6 +144,9 @@ interface Collected {
   large: Omit<LargeBody, 'prefix'> | undefined
 }
 
+/** Bodies that have arrived; their requests go on together. */
+const ARRIVED = new Together()
+
 function collect(
   req: IncomingMessage,
   res: ServerResponse,
@@ -196,7 +200,7 @@ function collect(
     }
     req.on('end', () => {
       ended = true
-      done()
+      ARRIVED.add(done)
     })
     req.on('error', gone)
     req.on('close', gone)

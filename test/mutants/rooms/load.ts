@@ -61,6 +61,8 @@ export const LOAD: Mutant[] = [
   ),
   // Requests in flight are forgotten when others end.
   ...faults('kit/roster.ts', 'kit/roster.test.ts', ['last.place = seat.place', '']),
+  // Work that comes while other work runs never runs.
+  ...faults('kit/together.ts', 'kit/together.test.ts', ['    this.#waiting = []\n', '']),
   // A small request is refused, and the slow large one stays.
   ...faults('kit/byte-pool.ts', 'proxy/pipeline/body/memory.test.ts', [
     'if (holder.bytes > (largest?.bytes ?? 0)) largest = holder',
