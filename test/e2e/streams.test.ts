@@ -164,6 +164,8 @@ describe('usage', () => {
 
 describe('endings', () => {
   const some = EVENTS.slice(0, 3)
+  /** Resolves when the client has the status of its answer. */
+  let begun = Promise.withResolvers<void>()
   const broken: [string, Script][] = [
     ['in mid event', sse([...some, 'data: {"choices":[{"ind'])],
     ['between events', sse(some)],
@@ -175,7 +177,16 @@ describe('endings', () => {
         res.socket?.resetAndDestroy()
       },
     ],
-    ['by an oversized event', sse([...some, `data: {"x":"${'y'.repeat(MAX_EVENT)}`, 'y"}\n\n'])],
+    [
+      'by an oversized event',
+      async (_call, res) => {
+        res.writeHead(200, { 'content-type': 'text/event-stream' })
+        await written(res, some.join(''))
+        // Earlier, it is a failure before the answer: 502.
+        await begun.promise
+        res.end(`data: {"x":"${'y'.repeat(MAX_EVENT)}y"}\n\n`)
+      },
+    ],
     [
       'by an error event',
       sse([...some, 'data: {"error":{"message":"worker 10.1.2.3 died","code":"server_error"}}\n\n', DONE]),
@@ -190,10 +201,15 @@ describe('endings', () => {
     ],
   ]
   it.each(broken)('cut %s: an error event, and no [DONE]', async (_what, script) => {
+    begun = Promise.withResolvers()
     upstream.answer(script)
-    const answer = await post(WITH_USAGE)
-    expect(answer.status).toBe(200)
-    expectBroken(answer.text, some)
+    const answer = await open(`${gateway.base}/v1/chat/completions`, {
+      body: chatBody('m', WITH_USAGE),
+      headers: jsonHeaders(KEY),
+    })
+    begun.resolve()
+    expect(answer.statusCode).toBe(200)
+    expectBroken((await readAll(answer)).toString(), some)
     const id = answer.headers['x-request-id']
     const line = await until(() => gateway.requests().find((entry) => entry.requestId === id), 'the log line')
     expect(line).toMatchObject({ outcome: 'upstream_failed', code: 'upstream_error', status: 200 })
