@@ -6,8 +6,16 @@ import { createRedisStore } from '../store/redis/index.ts'
 import { readTlsFiles, TlsFilesError, type TlsOptions } from '../store/redis/tls.ts'
 import { readKeyRing, SealingKeysError } from '../store/sealing.ts'
 
-/** Connects in the background. Throws EnvironmentError for settings that are missing or cannot be used. */
-export function openRedisStore(env: Environment, instance: string, log: Log): Store {
+/**
+ * Connects in the background. Throws EnvironmentError for settings that are missing or cannot be used. `commandTimeoutMs`:
+ * as for createRedisStore.
+ */
+export function openRedisStore(
+  env: Environment,
+  instance: string,
+  log: Log,
+  commandTimeoutMs?: number,
+): Store {
   const { SLUICE_REDIS_URL: url, SLUICE_STATE_REDIS_URL: stateUrl, SLUICE_SEALING_KEYS_FILE: path } = env
   const missing = [
     ...(url === undefined ? ['SLUICE_REDIS_URL: must name the Redis that controller and proxies share'] : []),
@@ -21,7 +29,7 @@ export function openRedisStore(env: Environment, instance: string, log: Log): St
   try {
     const sealing = readKeyRing(path, log)
     const usageDays = env.SLUICE_USAGE_DAYS
-    return createRedisStore({ url, stateUrl, tls, sealing, log, instance, usageDays })
+    return createRedisStore({ url, stateUrl, tls, sealing, log, instance, usageDays, commandTimeoutMs })
   } catch (error) {
     if (!(error instanceof SealingKeysError)) throw error
     throw new EnvironmentError(`SLUICE_SEALING_KEYS_FILE: ${error.message}; see docs/redis.md`)

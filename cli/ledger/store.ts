@@ -9,6 +9,8 @@ import { CommandFailure, type Terminal, UsageError } from '../command.ts'
 import { openRedisStore } from '../redis-store.ts'
 
 const IN_A_POD = 'kubectl exec -n sluice deploy/sluice-controller -- /nodejs/bin/node cli/main.ts ledger ...'
+/** A person waits longer than a request: Redis may be far away, or this machine busy. */
+const PATIENCE_MS = 5_000
 const log = { info() {}, warn() {}, error() {} }
 
 /** Runs `work` on the store of the settings. Throws UsageError without settings, CommandFailure if Redis does not answer. */
@@ -26,7 +28,7 @@ export async function withStore<T>({ env }: Terminal, work: (store: Store) => Pr
 
 function openStore(env: Terminal['env']): Store {
   try {
-    return openRedisStore(readEnvironment(env).env, 'ledger', log)
+    return openRedisStore(readEnvironment(env).env, 'ledger', log, PATIENCE_MS)
   } catch (error) {
     if (!(error instanceof EnvironmentError)) throw error
     throw new UsageError(`${error.message}\nIn a cluster, a controller's pod has these settings: ${IN_A_POD}`)

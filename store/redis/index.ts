@@ -25,7 +25,7 @@ interface RedisStoreOptions {
   /** Days for which usage is kept; default 400. */
   usageDays?: number | undefined
   /** Time for a command; default 250. Publications, the table and the manifest get more. */
-  commandTimeoutMs?: number
+  commandTimeoutMs?: number | undefined
 }
 
 /**
