@@ -82,6 +82,17 @@ it.each<[string, string]>([
   expect(await requestsAfter(before)).toBe(1)
 })
 
+it('serves nothing while it answers a request of HTTP/1.0', async () => {
+  const { release } = world.upstream.hold()
+  const before = world.upstream.requests.length
+  const last = good().replace('HTTP/1.1', 'HTTP/1.0')
+  const { closed } = await connection(world.gateway.base, last + good() + good())
+  await until(() => world.upstream.requests.length > before, 'the request upstream')
+  release()
+  expect(answersIn(await closed).map(({ status }) => status)).toEqual([200])
+  expect(await requestsAfter(before)).toBe(2)
+})
+
 it('serves nothing after a malformed request', async () => {
   const before = world.upstream.requests.length
   expect(await statuses(raw('GET http://x/ HTTP/1.1', []) + good())).toEqual([400])

@@ -103,6 +103,19 @@ describe('a Redis that may evict balances', () => {
     expect(logged.filter((line) => line.includes('not_persistent'))).toHaveLength(2)
   })
 
+  it('gets no account from its first leader', async () => {
+    await set('maxmemory-policy', 'allkeys-lru')
+    const answer = Promise.withResolvers<void>()
+    const { keeping } = store
+    store = { ...store, keeping: () => answer.promise.then(keeping) }
+    const leading = lead('new')
+    await until(async () => (await store.config.position()).epoch > 0, 'the term to begin')
+    answer.resolve()
+    await leading
+    expect(await store.ledger.balance(NEW)).toBeUndefined()
+    expect(await condition('Account', 'new')).toBe('False StoreEvicts')
+  })
+
   it('that is set so later gets no account from then on', async () => {
     await lead('old')
     await becomes('Account', 'old', 'Ready', 'True Ready')
