@@ -102,6 +102,25 @@ test('a client that reads slowly gets the whole answer', async () => {
   expect(text()).toBe('')
 })
 
+test('nothing is served behind an answer that closes the connection', async () => {
+  const served: string[] = []
+  const held: ServerResponse[] = []
+  const { socket, read, text, closed } = await connected(
+    (req, res) => {
+      served.push(req.url ?? '')
+      held.push(res)
+    },
+    () => true,
+  )
+  read()
+  socket.write(get('/last') + get('/behind'))
+  await expect.poll(() => held.length, SOON).toBeGreaterThan(0)
+  for (const res of held) res.end('done')
+  await closed
+  expect(served).toEqual(['/last'])
+  expect(text().match(/HTTP\/1\.1 200/g)).toHaveLength(1)
+})
+
 test('while it drains each answer closes its connection', async () => {
   const { socket, read, text, closed } = await connected(
     (_req, res) => res.end('done'),

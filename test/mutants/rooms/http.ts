@@ -27,8 +27,6 @@ export const HTTP: Mutant[] = [
   ...faults(
     'proxy/server/request-queue.ts',
     PIPELINING,
-    // A request whose answer is never sent is served and paid for.
-    ['queue.last?.shouldKeepAlive === false', 'false'],
     // The rest of an answer gets into a WebSocket.
     ['return last === undefined && !broken', 'return true'],
   ),
@@ -38,6 +36,8 @@ export const HTTP: Mutant[] = [
     SERVER,
     // A request already answered with a time-out is served and paid for.
     ['queue.broken || ', ''],
+    // A request whose answer is never sent is served and paid for.
+    ['queue.last?.shouldKeepAlive === false', 'false'],
   ),
 
   ...faults(
