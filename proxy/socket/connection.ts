@@ -90,7 +90,10 @@ export class Connection {
     this.#parts = parts
     this.#openedAt = parts.now()
     this.#memory = new SocketMemory(limits, parts.pool)
-    this.#outbox = new Outbox(ws, limits, { changed: () => this.#balance(), overrun: () => this.#cutOff() })
+    this.#outbox = new Outbox(ws, socket, limits, {
+      changed: () => this.#balance(),
+      overrun: () => this.#cutOff(),
+    })
     this.#streams = new Streams(limits, (job) => this.#run(job))
     ws.on('message', (data, isBinary) => this.#take(data, isBinary))
     // A message broke the protocol: ws drops it and closes with the matching code.

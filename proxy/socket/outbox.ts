@@ -1,4 +1,5 @@
 /** Sends messages on one socket, and knows how many bytes the client has not read yet. */
+import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import type { SocketLimits } from './limits.ts'
 
@@ -13,6 +14,7 @@ interface OutboxEvents {
 
 export class Outbox {
   readonly #ws: WebSocket
+  readonly #socket: Pick<Duplex, 'cork' | 'uncork'>
   readonly #limits: OutboxLimits
   readonly #events: OutboxEvents
   /** Writers that wait for the client, the longest first. */
@@ -20,8 +22,15 @@ export class Outbox {
   #flowing = true
   #closed = false
 
-  constructor(ws: WebSocket, limits: OutboxLimits, events: OutboxEvents) {
+  /** `socket`: the one below `ws`. */
+  constructor(
+    ws: WebSocket,
+    socket: Pick<Duplex, 'cork' | 'uncork'>,
+    limits: OutboxLimits,
+    events: OutboxEvents,
+  ) {
     this.#ws = ws
+    this.#socket = socket
     this.#limits = limits
     this.#events = events
   }
@@ -44,6 +53,16 @@ export class Outbox {
     }
     this.#ws.send(text, this.#sent)
     this.#look()
+  }
+
+  /** Messages that `send` sends go to the kernel in one write: a write of its own costs more than a message. */
+  together(send: () => void): void {
+    this.#socket.cork()
+    try {
+      send()
+    } finally {
+      this.#socket.uncork()
+    }
   }
 
   /** Calls `resume` once when the client has caught up or left. */

@@ -23,8 +23,13 @@ function slowSocket() {
   }
   const events = { changed: vi.fn(), overrun: vi.fn() }
   // The outbox uses only these members of a WebSocket.
-  const outbox = new Outbox(ws as never, { highWaterBytes: 100, maxUnsentBytes: 1_000 }, events)
-  return { ws, texts, take, outbox, events }
+  const writes = { corked: 0, of: [] as number[] }
+  const socket = {
+    cork: () => void (writes.corked = texts.length),
+    uncork: () => void writes.of.push(texts.length - writes.corked),
+  }
+  const outbox = new Outbox(ws as never, socket, { highWaterBytes: 100, maxUnsentBytes: 1_000 }, events)
+  return { ws, texts, take, outbox, events, writes }
 }
 
 function clientOf(outbox: Outbox, name?: string) {
@@ -45,6 +50,18 @@ test('it opens with the first event; a failure before that has a status', () => 
   other.refuse(new GatewayError('upstream_error', 'No.'))
   expect([other.opened, other.failed]).toEqual([false, true])
   expect(JSON.parse(texts[1] ?? '')).toMatchObject({ type: 'error', status: 502, stream_id: 'a' })
+})
+
+test('the events of a chunk go out in one write, and so do those that waited', () => {
+  const { outbox, texts, take, writes } = slowSocket()
+  const { stream } = clientOf(outbox)
+  const [a, b, c] = ['a', 'b', 'c'].map((type) => sse({ type }))
+  stream.write(Buffer.concat([a, b, LARGE, a, b] as Buffer[]))
+  expect(types(texts)).toEqual(['a', 'b', 'x'])
+  stream.write(c as Buffer)
+  for (let n = 0; n < 3; n++) take()
+  expect(types(texts)).toEqual(['a', 'b', 'x', 'a', 'b', 'c'])
+  expect(writes.of.filter((count) => count > 0)).toEqual([3, 3])
 })
 
 test('an error event makes it a failure', () => {

@@ -72,10 +72,12 @@ export class SocketClient implements ClientSide {
 
   #write(bytes: Buffer): boolean {
     this.opened = true
-    for (const { text, error } of framesOf(bytes, this.#stream)) {
-      if (error) this.failed = true
-      this.#push(text)
-    }
+    this.#outbox.together(() => {
+      for (const { text, error } of framesOf(bytes, this.#stream)) {
+        if (error) this.failed = true
+        this.#push(text)
+      }
+    })
     return !this.#waits && this.#outbox.flowing ? true : this.#await()
   }
 
@@ -98,7 +100,9 @@ export class SocketClient implements ClientSide {
     this.#waits = false
     const pending = this.#outbox.closed ? [] : this.#pending
     let sent = 0
-    for (; sent < pending.length && this.#outbox.flowing; sent++) this.#outbox.send(pending[sent] ?? '')
+    this.#outbox.together(() => {
+      for (; sent < pending.length && this.#outbox.flowing; sent++) this.#outbox.send(pending[sent] ?? '')
+    })
     this.#pending = pending.slice(sent)
     if (this.#pending.length > 0 || !this.#outbox.flowing) {
       this.#await()
