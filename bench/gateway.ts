@@ -40,8 +40,9 @@ export interface GatewayOptions extends Options {
   checkout?: string
   /** Of `sluice proxy`; 1 by default. */
   workers?: number
-  /** A module that `sluice dev` loads first, and more of its environment. */
+  /** A module that the gateway loads first. */
   preload?: string
+  /** More of the environment of `sluice dev`. */
   env?: Record<string, string>
 }
 
@@ -142,16 +143,24 @@ export async function openStore(): Promise<OpenStore> {
 /** `sluice proxy` on a store that is filled. `log`: file of its request log. */
 export async function startProxy(
   { redis, sealingKeys }: OpenStore,
-  { keys = KEYS, name = 'Sluice, Redis', workers = 1, cores }: Omit<GatewayOptions, 'config'> = {},
+  {
+    keys = KEYS,
+    name = 'Sluice, Redis',
+    workers = 1,
+    cores,
+    checkout = ROOT,
+    preload,
+  }: Omit<GatewayOptions, 'config'> = {},
 ): Promise<Target & { log: string }> {
   const [port = 0, admin = 0] = await freePorts(2)
   const logs = join(RUN, `logs-${port}`)
   const spec = program(
-    ROOT,
+    checkout,
     ['proxy', port, admin],
     ['proxy', ...(workers > 1 ? ['--workers', String(workers)] : [])],
     { SLUICE_REDIS_URL: redis.url, SLUICE_SEALING_KEYS_FILE: sealingKeys },
   )
+  if (preload !== undefined) spec.args.unshift('--import', preload)
   const process = await startProcess(pinned(spec, cores), logs)
   return {
     ...gateway(name, port, process.pid, admin),

@@ -77,14 +77,6 @@ function nameOf(command: Command): string {
   return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`
 }
 
-/**
- * Lets V8 weigh the buffers of sockets like the rest of the heap. By default it starts a full collection for each 64 MB of them,
- * although they die young: nine a second under streams at full speed, a fifth of their CPU. Memory rises by up to a third.
- */
-function countSocketBuffers(): void {
-  setFlagsFromString('--external-memory-accounted-in-global-limit')
-}
-
 const FROM_ENVIRONMENT = `
 All other settings come from the environment: docs/environment.md.`
 
@@ -99,7 +91,6 @@ function addPrograms(line: Command): void {
     .addOption(valued('--host <address>', 'address to listen on; default SLUICE_HOST, else loopback', text))
     .addHelpText('after', FROM_ENVIRONMENT)
     .action(async (folder: string | undefined, options: DevOptions) => {
-      countSocketBuffers()
       const { dev } = await import('./dev.ts')
       await dev({ ...process.env, ...settingsOf(folder, options) })
     })
@@ -134,7 +125,6 @@ function addPrograms(line: Command): void {
     )
     .addHelpText('after', FROM_ENVIRONMENT)
     .action(async ({ workers }: { workers?: number }) => {
-      countSocketBuffers()
       const { proxy } = await import('./proxy.ts')
       await proxy({ ...process.env, ...present({ SLUICE_WORKERS: workers?.toString() }) })
     })

@@ -9,6 +9,7 @@ import { type RunningProxy, startProxy } from '../proxy/main.ts'
 import { createEmbeddedStore } from '../store/embedded/index.ts'
 import { readKeyRing } from '../store/sealing.ts'
 import { banner } from './banner.ts'
+import { weighSocketBuffers } from './collector.ts'
 import { devPages } from './dev-pages.ts'
 import { openProgram, type Program, refuseStart, stopOnSignals } from './process.ts'
 import { stateDirectory } from './state-dir.ts'
@@ -29,6 +30,7 @@ export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
       : 'starting; balances and usage are kept in SLUICE_STATE_DIR',
   )
   if (program === undefined) return
+  weighSocketBuffers()
   const { env, out } = program
   const running = new Running()
   try {

@@ -1,8 +1,8 @@
 /** A proxy over the store in Redis: the whole of `sluice proxy`, or one of its workers. */
 import { type RunningProxy, startProxy } from '../proxy/main.ts'
+import { collectStartGarbage, weighSocketBuffers } from './collector.ts'
 import type { Program } from './process.ts'
 import { openRedisStore } from './redis-store.ts'
-import { collectStartGarbage } from './start-garbage.ts'
 
 export interface ServingProxy {
   running: RunningProxy
@@ -15,6 +15,7 @@ export async function serveProxy(
   { env, instance, log, out }: Program,
   sharedAdminPort?: number,
 ): Promise<ServingProxy> {
+  weighSocketBuffers()
   const store = openRedisStore(env, instance, log)
   const running = await startProxy({
     store,
