@@ -124,6 +124,8 @@ export const SOCKETS: Mutant[] = [
     'this.#ws.bufferedAmount > this.#limits.maxUnsentBytes',
     'false',
   ]),
+  // Each message is a write of its own.
+  ...faults('proxy/socket/outbox.ts', 'proxy/socket/socket-client.test.ts', ['this.#socket.cork()', '']),
 
   ...faults(
     'proxy/socket/sockets.ts',
