@@ -25,17 +25,34 @@ export interface Output {
 export function openOutput(format: 'auto' | 'text' | 'json'): Output {
   const asText = format === 'text' || (format === 'auto' && process.stdout.isTTY)
   const out = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNREAD_BYTES })
+  // Bytes that `out` has got, and those that it has written: its flush calls back at once, whatever it still holds.
+  let given = 0
+  let written = 0
+  const waiting: { until: number; resolve: () => void; reject: (error: Error) => void }[] = []
+  const put = (text: string) => {
+    given += Buffer.byteLength(text)
+    out.write(text)
+  }
+  out.on('drop', (text: string) => {
+    given -= Buffer.byteLength(text)
+  })
+  out.on('write', (bytes: number) => {
+    written += bytes
+    while (waiting[0] !== undefined && waiting[0].until <= written) waiting.shift()?.resolve()
+  })
   // The reader has closed the pipe. The gateway must keep running.
-  out.on('error', () => undefined)
+  out.on('error', (error: Error) => {
+    for (const { reject } of waiting.splice(0)) reject(error)
+  })
   let buffer = ''
   const flush = () => {
-    if (buffer !== '') out.write(buffer)
+    if (buffer !== '') put(buffer)
     buffer = ''
   }
   const timer = setInterval(flush, BUFFERED_MS)
   timer.unref()
   return {
-    destination: asText ? { write: (line) => void out.write(`${textLine(line)}\n`) } : out,
+    destination: { write: (line) => put(asText ? `${textLine(line)}\n` : line) },
     writeLine(line) {
       buffer += `${asText ? textLine(line) : line}\n`
       if (buffer.length >= BUFFERED_CHARACTERS) flush()
@@ -46,12 +63,11 @@ export function openOutput(format: 'auto' | 'text' | 'json'): Output {
     },
     write(text) {
       return new Promise((resolve, reject) => {
-        const drop = () => reject(new Error('standard output is not read'))
-        out.once('drop', drop)
         flush()
-        out.write(text)
-        out.off('drop', drop)
-        out.flush((error) => (error ? reject(error) : resolve()))
+        const before = given
+        put(text)
+        if (given === before) reject(new Error('standard output is not read'))
+        else waiting.push({ until: given, resolve, reject })
       })
     },
     close() {
