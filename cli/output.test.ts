@@ -6,19 +6,21 @@ import { expect, onTestFinished, test } from 'vitest'
 /** More than any pipe takes from a program whose output is not read. */
 const BYTES = 4 * 1_048_576
 
-const PROGRAM = `
+const programWith = (options: string) => `
 import { openOutput } from '${new URL('./output.ts', import.meta.url)}'
-const out = openOutput('json')
+const out = openOutput('json'${options})
 let state = 'waits'
 out.write('x'.repeat(${BYTES})).then(() => { state = 'written' }, () => { state = 'refused' })
 for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
 process.stderr.write(state + ' ')
 while (state === 'waits') await new Promise((resolve) => setTimeout(resolve, 5))
 process.stderr.write(state)
+// A write that is stuck would keep the process.
+process.kill(process.pid, 'SIGKILL')
 `
 
-function program() {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM])
+function program(options = '') {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', programWith(options)])
   onTestFinished(() => void child.kill('SIGKILL'))
   const said = text(child.stderr)
   return { child, said }
@@ -32,9 +34,14 @@ test('a text counts as written when the reader of standard output has taken it, 
   expect(await said).toBe('waits written')
 })
 
-test('a text that nobody can read any more is refused', async () => {
+test('a text is refused when the reader has closed standard output', async () => {
   const { child, said } = program()
   await once(child.stderr, 'data')
   child.stdout.destroy()
   expect(await said).toBe('waits refused')
+})
+
+test('a text is refused when the reader does not take it in time', async () => {
+  const { said } = program(', 200')
+  expect(await said).toMatch(/ refused$/)
 })

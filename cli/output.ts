@@ -1,5 +1,6 @@
 /** Standard output for many lines a second. It writes in the background, so that no request waits for its log line. */
 import pino, { type DestinationStream } from 'pino'
+import { withDeadline } from '../kit/time.ts'
 import { textLine } from './log-text.ts'
 
 /** Lines are buffered up to this many characters or this long, because a write costs more than a line. */
@@ -7,6 +8,8 @@ const BUFFERED_CHARACTERS = 8_192
 const BUFFERED_MS = 25
 /** How far a reader of standard output may lag behind before new lines are dropped. */
 const MAX_UNREAD_BYTES = 16_777_216
+/** How long a text waits until standard output takes it. */
+const UNREAD_MS = 5_000
 
 export interface Output {
   /** For the program log. */
@@ -15,14 +18,19 @@ export interface Output {
   writeLine(line: string): void
   /** Lines of JSON of another process, each but the last with its line break. */
   writeLines(lines: string): void
-  /** Resolves when the text is written; rejects when it is dropped, because standard output is not read. */
+  /**
+   * Resolves when the text is written. Rejects when standard output is not read: the text is dropped, or waits for longer than
+   * UNREAD_MS and may still be written.
+   */
   write(text: string): Promise<void>
   /** Writes the buffered lines, before the process ends. */
   close(): void
 }
 
+const notRead = () => new Error('standard output is not read')
+
 /** `auto` is text on a terminal and JSON elsewhere. */
-export function openOutput(format: 'auto' | 'text' | 'json'): Output {
+export function openOutput(format: 'auto' | 'text' | 'json', unreadMs = UNREAD_MS): Output {
   const asText = format === 'text' || (format === 'auto' && process.stdout.isTTY)
   const out = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNREAD_BYTES })
   // Bytes that `out` has got, and those that it has written: its flush calls back at once, whatever it still holds.
@@ -62,13 +70,12 @@ export function openOutput(format: 'auto' | 'text' | 'json'): Output {
       if (buffer.length >= BUFFERED_CHARACTERS) flush()
     },
     write(text) {
-      return new Promise((resolve, reject) => {
-        flush()
-        const before = given
-        put(text)
-        if (given === before) reject(new Error('standard output is not read'))
-        else waiting.push({ until: given, resolve, reject })
-      })
+      flush()
+      const before = given
+      put(text)
+      if (given === before) return Promise.reject(notRead())
+      const taken = new Promise<void>((resolve, reject) => waiting.push({ until: given, resolve, reject }))
+      return withDeadline(taken, unreadMs, notRead)
     },
     close() {
       clearInterval(timer)
