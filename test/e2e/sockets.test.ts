@@ -109,6 +109,8 @@ it('serves a conversation that is stored only on its socket', async () => {
   client.ws.close()
   const metrics = async () => (await call(`${gateway.admin}/metrics`)).text
   await until(async () => /^sluice_sockets 0$/m.test(await metrics()), 'the socket to be closed')
+  // Lines wait a little in the process.
+  await until(() => gateway.requests().length === 5, 'the lines of all messages')
   expect(gateway.requests().map(({ endpoint, status }) => [endpoint, status])).toEqual([
     ['responses', 200],
     ['responses', 200],
