@@ -1,7 +1,6 @@
 /** What a controller does while it leads: publish, look after money, keep statuses. */
 
 import { isDeepStrictEqual } from 'node:util'
-import type { Log } from '../contract/log.ts'
 import { pause, withDeadline } from '../kit/time.ts'
 import {
   type Heartbeat,
@@ -246,8 +245,7 @@ export class Leader {
     const over = before.filter(({ kind }) => !risks.some((risk) => risk.kind === kind))
     for (const { kind } of over) log.info({ risk: kind }, 'Redis no longer has this fault')
     this.#board.risks(risks)
-    if (mayEvictAll(before) && !mayEvictAll(risks))
-      void this.#books.reassert()
+    if (mayEvictAll(before) && !mayEvictAll(risks)) void this.#books.reassert()
   }
 
   async #watchRisks(): Promise<void> {
