@@ -6,15 +6,12 @@ import { createRedisStore } from '../store/redis/index.ts'
 import { readTlsFiles, TlsFilesError, type TlsOptions } from '../store/redis/tls.ts'
 import { readKeyRing, SealingKeysError } from '../store/sealing.ts'
 
-/**
- * Connects in the background. Throws EnvironmentError for settings that are missing or cannot be used. `commandTimeoutMs`:
- * as for createRedisStore.
- */
+/** Connects in the background. Throws EnvironmentError for settings that are missing or cannot be used. */
 export function openRedisStore(
   env: Environment,
   instance: string,
   log: Log,
-  commandTimeoutMs?: number,
+  commandTimeoutMs: number = env.SLUICE_REDIS_TIMEOUT,
 ): Store {
   const { SLUICE_REDIS_URL: url, SLUICE_STATE_REDIS_URL: stateUrl, SLUICE_SEALING_KEYS_FILE: path } = env
   const missing = [

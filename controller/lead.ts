@@ -1,7 +1,6 @@
-/** What a controller does while it leads: publish, apply credits, keep statuses, expire abandoned holds. */
+/** What a controller does while it leads: publish, look after money, keep statuses. */
 
 import { isDeepStrictEqual } from 'node:util'
-import type { Log } from '../contract/log.ts'
 import { pause, withDeadline } from '../kit/time.ts'
 import {
   type Heartbeat,
@@ -10,25 +9,14 @@ import {
   type Store,
   StoreUnavailable,
 } from '../store/contract.ts'
-import type { CheckpointStore } from './books/checkpoint-store.ts'
-import { Superseded } from './books/checkpoint-store.ts'
-import { Checkpoints } from './books/checkpoints.ts'
-import { Journal } from './books/journal.ts'
-import type { Names } from './books/journal-line.ts'
-import type { JournalSink } from './books/journal-sink.ts'
+import { Bookkeeper, type BooksOptions } from './bookkeeper.ts'
 import { RiskWatch } from './books/risks.ts'
-import { ENTRIES_KEPT_MS, Sweep } from './books/sweep.ts'
-import { UsageCounter } from './books/usage-counter.ts'
-import { reportUsage } from './books/usage-report.ts'
-import { CreditApplier } from './publish/credits.ts'
 import { type AttemptOutcome, Publisher, type PublishResult } from './publish/publisher.ts'
 import type {
-  AppliedCredits,
   BooksLag,
   Compiled,
   FoundStatus,
   LedgerAccount,
-  Recorded,
   Removal,
   Risk,
   Touched,
@@ -36,7 +24,7 @@ import type {
   UsageQuery,
 } from './snapshot.ts'
 import { type ListedStatus, type Status, StatusBoard } from './status/board.ts'
-import { type FundsReading, readFunds } from './telemetry/funds.ts'
+import type { FundsReading } from './telemetry/funds.ts'
 
 /** Intervals between reads of the heartbeats: while proxies are taking up a publication, and otherwise. */
 const WAITING_MS = 25
@@ -47,35 +35,23 @@ const VERIFY_MS = 1_000
 const VERIFY_TABLE_MS = 2_000
 /** Between two looks at the accounts in use: their balances are read, and due holds expire. */
 const ACTIVE_MS = 10_000
-/** Between two looks at all accounts, and how many of them a second. */
+/** Between two looks at all accounts: at their credits, and for due holds. */
 const REASSERT_MS = 300_000
-const REASSERTED_AT_ONCE = 250
 const WALK_MS = 600_000
-const WALKED_PER_SECOND = 250
-/** Between two looks for proxies that have gone; the leases of their holds end this long after they are missed. */
+/** Between two looks for proxies that have gone. */
 const GONE_MS = 5_000
-const LEASES_END_MS = 26_000
-const SEARCHED_PER_SECOND = 5_000
 /** Between two looks at the settings of the store's servers. */
 const RISKS_MS = 30_000
 const REPAIR_MS = 60_000
-const READS_AT_ONCE = 16
 /** For the last checkpoint of a term: the next leader waits. */
 const LAST_LOOK_MS = 3_000
 /** A new leader compares all stored records this soon. */
 const FIRST_REPAIR_MS = 2_000
-interface LeadOptions {
+
+interface LeadOptions extends BooksOptions {
   store: Store
-  log: Log
-  /** Milliseconds since the epoch. */
-  now: () => number
   /** Called when another controller has taken over: this one publishes nothing more. */
   onFenced: () => void
-  recorded?: Recorded
-  /** Balances outside the store, to restore them if the store loses them. */
-  checkpoints?: CheckpointStore | undefined
-  /** Takes every entry of the ledger. */
-  journal?: JournalSink | undefined
   /** See BoardOptions.found. */
   found?: (id: string) => FoundStatus | undefined
   /**
@@ -98,11 +74,7 @@ export class Leader {
   readonly ready: Promise<void>
   readonly #options: LeadOptions
   readonly #board: StatusBoard
-  readonly #credits: CreditApplier
-  readonly #sweep: Sweep
-  readonly #usage: UsageCounter
-  readonly #checkpoints: Checkpoints | undefined
-  readonly #journal: Journal | undefined
+  readonly #books: Bookkeeper
   readonly #risks: RiskWatch
   readonly #publisher: Publisher
   readonly #ready = Promise.withResolvers<void>()
@@ -115,54 +87,29 @@ export class Leader {
   #settled = false
   /** The epoch in which all credits were applied again. */
   #asserted: number | undefined
-  /** Calls of the ledger run one after another. */
-  #money: Promise<void> = Promise.resolve()
   readonly #loops: Promise<void>[]
   readonly #unwatch: () => void
-  /** Proxies at the last look. */
-  #alive: ReadonlySet<string> = new Set()
-  /** performance.now() from when on the holds of proxies that have gone are due. */
-  #searchAt: number | undefined
 
   constructor(options: LeadOptions) {
-    const { store, log, now, recorded, found, onAttempt, onSpoilt } = options
+    const { store, log, now, found, onAttempt, onSpoilt } = options
     this.#options = options
     this.ready = this.#ready.promise
     // Without this handler, a rejection would end a process that does not await `ready`.
     this.ready.catch(() => {})
     this.#board = new StatusBoard({ store, log, now, found, onChange: (ids) => this.#changed(ids) })
     this.#risks = new RiskWatch(store, (risks, before) => this.#onRisks(risks, before))
-    const mayCreate = async () => !mayEvictAll(await this.#risks.risks())
-    this.#checkpoints = options.checkpoints && new Checkpoints(options.checkpoints, log)
-    const checkpoints = this.#checkpoints
-    this.#journal =
-      options.journal &&
-      new Journal({
-        ledger: store.ledger,
-        sink: options.journal,
-        names: namesOf(() => this.#latest),
-        keepMs: ENTRIES_KEPT_MS,
-        log,
-      })
-    const journal = this.#journal
-    this.#credits = new CreditApplier({
-      ledger: store.ledger,
-      log,
-      now,
-      recorded,
-      checkpoints,
-      journal,
-      mayCreate,
+    this.#books = new Bookkeeper(store.ledger, options, {
+      latest: () => this.#latest,
+      epoch: () => this.position?.epoch,
+      mayCreate: async () => !mayEvictAll(await this.#risks.risks()),
+      onApplied: (applied) => this.#board.money(applied),
+      onFenced: () => options.onFenced(),
+      signal: this.#stop.signal,
     })
-    this.#usage = new UsageCounter(
-      store.ledger,
-      namesOf(() => this.#latest),
-    )
-    this.#sweep = new Sweep(store.ledger, this.#usage, this.#journal)
     this.#publisher = new Publisher({
       store,
-      credits: this.#credits,
-      savedEpoch: () => checkpoints?.load(),
+      credits: this.#books.credits,
+      savedEpoch: () => this.#books.savedEpoch(),
       log,
       now,
       onResult: (result) => this.#onResult(result),
@@ -174,10 +121,10 @@ export class Leader {
       this.#followHeartbeats(),
       this.#every(VERIFY_MS, () => this.#publisher.verify()),
       this.#every(VERIFY_TABLE_MS, () => this.#publisher.verifyTable()),
-      this.#every(ACTIVE_MS, () => this.#lookAtActive(this.#stop.signal)),
-      this.#every(REASSERT_MS, () => this.#reassertAll()),
-      this.#every(WALK_MS, () => this.#sweep.walk(WALKED_PER_SECOND, this.#stop.signal)),
-      this.#every(GONE_MS, () => this.#searchAfterDeaths()),
+      this.#every(ACTIVE_MS, () => this.#books.lookAtActive(this.#stop.signal)),
+      this.#every(REASSERT_MS, () => this.#books.reassertSlowly()),
+      this.#every(WALK_MS, () => this.#books.walk()),
+      this.#every(GONE_MS, () => this.#books.searchAfterDeaths(this.#board.live.map(({ proxy }) => proxy))),
       this.#repair(),
       this.#watchRisks(),
     ]
@@ -185,9 +132,8 @@ export class Leader {
       // Another server may have taken over.
       this.#risks.look().catch(() => {})
       if (!this.#published) return
-      this.#credits.distrust()
-      this.#journal?.distrust()
-      void this.#onMoney((compiled) => this.#credits.reassert(compiled))
+      this.#books.distrust()
+      void this.#books.reassert()
     })
   }
 
@@ -217,18 +163,12 @@ export class Leader {
 
   /** How long changes of balances have waited to leave the store. */
   get lag(): BooksLag {
-    return {
-      journalSeconds: this.#journal?.lagSeconds ?? 0,
-      checkpointSeconds: this.#checkpoints?.lagSeconds ?? 0,
-    }
+    return this.#books.lag
   }
 
   /** What metrics say about money; undefined while the ledger has not answered. */
   get funds(): FundsReading | undefined {
-    const { last } = this.#credits
-    return last === undefined || this.#latest === undefined
-      ? undefined
-      : readFunds(last, this.#latest.accounts)
+    return this.#books.funds
   }
 
   /** Heartbeats of live proxies. */
@@ -243,37 +183,18 @@ export class Leader {
 
   /** The current status of every resource. Rejects with StoreUnavailable. */
   async statuses(): Promise<ListedStatus[]> {
-    await this.#onMoney((compiled) => this.#credits.read(compiled))
+    await this.#books.read()
     return this.#board.list()
   }
 
   /** The sums of every account in force that the ledger has. Rejects with StoreUnavailable. */
-  async ledger(): Promise<LedgerAccount[]> {
-    const found: LedgerAccount[] = []
-    const accounts = this.#latest?.accounts.values() ?? [].values()
-    const reader = async () => {
-      for (const { id, namespace, name, parent } of accounts) {
-        if (parent !== undefined) continue
-        const balance = await this.#options.store.ledger.balance(id)
-        if (balance === undefined) continue
-        const { credited, posted, lastEntry } = balance
-        found.push({
-          accountId: id,
-          name: `${namespace}/${name}`,
-          credited,
-          spent: credited - posted,
-          lastEntry,
-        })
-      }
-    }
-    await Promise.all(Array.from({ length: READS_AT_ONCE }, reader))
-    return found
+  ledger(): Promise<LedgerAccount[]> {
+    return this.#books.accounts()
   }
 
   /** Who used what. Rejects with StoreUnavailable. */
-  async usage(query: UsageQuery): Promise<UsageLine[]> {
-    const known = this.#latest ?? { accounts: new Map(), keys: new Map() }
-    return reportUsage(this.#options.store.ledger, this.#usage, known, query)
+  usage(query: UsageQuery): Promise<UsageLine[]> {
+    return this.#books.usage(query)
   }
 
   /** Resolves when running calls have ended. */
@@ -281,15 +202,14 @@ export class Leader {
     this.#unwatch()
     // The next leader, or the next start, begins with what is known now.
     const last = withDeadline(
-      this.#lookAtActive(),
+      this.#books.lookAtActive(),
       LAST_LOOK_MS,
       () => new Error('the last look took too long'),
     )
     await last.catch((error: unknown) => this.#logAway(error))
     this.#stop.abort()
     await Promise.all([...this.#loops, this.#publisher.stop()])
-    await this.#money
-    await this.#journal?.close().catch((error: unknown) => this.#logAway(error))
+    await this.#books.stop().catch((error: unknown) => this.#logAway(error))
   }
 
   #onResult(result: PublishResult): void {
@@ -306,7 +226,7 @@ export class Leader {
     if (epoch === this.#asserted) return
     // This is a new term, or the store has lost its epoch and perhaps more.
     this.#asserted = epoch
-    void this.#onMoney((compiled) => this.#credits.reassert(compiled))
+    void this.#books.reassert()
   }
 
   #onRemoval(removal: Removal): void {
@@ -325,8 +245,7 @@ export class Leader {
     const over = before.filter(({ kind }) => !risks.some((risk) => risk.kind === kind))
     for (const { kind } of over) log.info({ risk: kind }, 'Redis no longer has this fault')
     this.#board.risks(risks)
-    if (mayEvictAll(before) && !mayEvictAll(risks))
-      void this.#onMoney((compiled) => this.#credits.reassert(compiled))
+    if (mayEvictAll(before) && !mayEvictAll(risks)) void this.#books.reassert()
   }
 
   async #watchRisks(): Promise<void> {
@@ -336,57 +255,6 @@ export class Leader {
       await this.#risks.look().catch(() => {})
       await pause(this.#risks.known === undefined ? IDLE_MS : risksMs, this.#stop.signal, 'resolve')
     }
-  }
-
-  /** An account that the store cannot serve, such as one on a node that is down, does not stop the checkpoint of the others. */
-  async #lookAtActive(hurry?: AbortSignal): Promise<void> {
-    try {
-      await this.#sweep.round()
-    } finally {
-      await this.#onMoney((compiled) => this.#credits.read(compiled, this.#sweep.active))
-      await this.#saveCheckpoint(hurry)
-    }
-  }
-
-  async #saveCheckpoint(hurry: AbortSignal | undefined): Promise<void> {
-    const epoch = this.position?.epoch
-    if (this.#checkpoints === undefined || epoch === undefined) return
-    try {
-      await this.#checkpoints.save(epoch, hurry)
-    } catch (error) {
-      if (!(error instanceof Superseded)) throw error
-      this.#options.onFenced()
-    }
-  }
-
-  /** In parts, so that changes need not wait, and a store with a million accounts has little to do. */
-  async #reassertAll(): Promise<void> {
-    const ids = [...(this.#latest?.accounts.keys() ?? [])]
-    for (let from = 0; from < ids.length && !this.#stop.signal.aborted; from += REASSERTED_AT_ONCE) {
-      const part = ids.slice(from, from + REASSERTED_AT_ONCE)
-      await this.#onMoney((compiled) => this.#credits.reassert(compiled, part))
-      if (from + REASSERTED_AT_ONCE < ids.length) await pause(1_000, this.#stop.signal, 'resolve')
-    }
-  }
-
-  /** A proxy that died may not have reported the accounts that it had used last. */
-  async #searchAfterDeaths(): Promise<void> {
-    const alive = new Set(this.#board.live.map(({ proxy }) => proxy))
-    if ([...this.#alive].some((proxy) => !alive.has(proxy)))
-      this.#searchAt ??= performance.now() + LEASES_END_MS
-    this.#alive = alive
-    if (this.#searchAt === undefined || performance.now() < this.#searchAt) return
-    this.#searchAt = undefined
-    await this.#sweep.walk(SEARCHED_PER_SECOND, this.#stop.signal)
-  }
-
-  /** Never rejects. */
-  #onMoney(work: (compiled: Compiled) => Promise<AppliedCredits>): Promise<void> {
-    this.#money = this.#money.then(async () => {
-      if (this.#latest === undefined || this.#stop.signal.aborted) return
-      this.#board.money(await work(this.#latest))
-    })
-    return this.#money
   }
 
   #changed(ids: readonly string[]): void {
@@ -436,28 +304,6 @@ export class Leader {
 
   #logAway(error: unknown): void {
     this.#options.log.warn({ err: error }, 'the store does not respond')
-  }
-}
-
-/** Names by id, made anew when the resources have changed. */
-function namesOf(latest: () => Compiled | undefined): Names {
-  let of: Compiled | undefined
-  let keys = new Map<string, string>()
-  return {
-    account(id) {
-      const record = latest()?.accounts.get(id)
-      return record && `${record.namespace}/${record.name}`
-    },
-    key(id) {
-      const compiled = latest()
-      if (compiled !== undefined && compiled !== of) {
-        of = compiled
-        keys = new Map(
-          [...compiled.keys.values()].map(({ id, namespace, name }) => [id, `${namespace}/${name}`]),
-        )
-      }
-      return keys.get(id)
-    },
   }
 }
 

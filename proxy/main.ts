@@ -8,6 +8,7 @@ import { AddressSet } from '../contract/address.ts'
 import type { Environment } from '../contract/env.ts'
 import type { Store } from '../store/contract.ts'
 import { LearnedOutputs } from './ledger/learned.ts'
+import { requestMs } from './ledger/store-time.ts'
 import { openConversations } from './open/conversations.ts'
 import { openEdge, type ProxyStatus } from './open/edge.ts'
 import { openStoreSide } from './open/store-side.ts'
@@ -105,7 +106,7 @@ export async function startProxy({
       conversations: kept.conversations,
       billing: { holds, learned: new LearnedOutputs(), metrics, unmetered, tagNames: env.SLUICE_TAG_NAMES },
       upstreams,
-      journal: new Journal(requestLog, metrics),
+      journal: new Journal(requestLog, metrics, requestMs(env.SLUICE_REDIS_TIMEOUT)),
       ledger: store.ledger,
     },
     follower,

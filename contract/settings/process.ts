@@ -45,6 +45,9 @@ export const processSettings = {
   SLUICE_STATE_REDIS_URL: redisUrl().describe(
     'Separate Redis for conversations and the request log; default SLUICE_REDIS_URL.',
   ),
+  SLUICE_REDIS_TIMEOUT: time('250ms').describe(
+    'How long a command of a request may wait for Redis, which counts as away after it. A request waits 30 ms more at most, over all its commands.',
+  ),
   SLUICE_SEALING_KEYS_FILE: text().describe(
     'File of the keys that encrypt data in Redis and the envelopes that clients carry; see docs/redis.md. Read again when ' +
       'it changes. Without it, `sluice dev` makes a key that lasts as long as the process.',

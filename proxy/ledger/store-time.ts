@@ -2,14 +2,15 @@ import { isLater, type Soon } from '../../kit/soon.ts'
 import { withDeadline } from '../../kit/time.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 
-/** Leaves time to refuse a request within 300 ms. */
-const PER_REQUEST_MS = 280
+/** How long a request may wait when a command may wait `commandMs`. By default it can be refused within 300 ms. */
+export const requestMs = (commandMs: number): number => commandMs + 30
+const DEFAULT_MS = requestMs(250)
 
 /** How long one request may wait for the store, over all its calls. */
 export class StoreTime {
   #leftMs: number
 
-  constructor(ms: number = PER_REQUEST_MS) {
+  constructor(ms: number = DEFAULT_MS) {
     this.#leftMs = ms
   }
 

@@ -45,7 +45,7 @@ beforeAll(async () => {
     'all.yaml': [
       apiKey('caller', KEY),
       channel('b', b.baseURL, NEVER),
-      trouble('eject', a.baseURL, EJECTING),
+      trouble('eject', a.baseURL, { ejection: { consecutiveFailures: 3 } }),
       trouble('probe', a.baseURL, EJECTING),
       trouble('last', a.baseURL, EJECTING),
       channel('both-a', a.baseURL, EJECTING),

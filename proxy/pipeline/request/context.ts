@@ -44,7 +44,7 @@ export class RequestContext {
   readonly control: Canceller
   readonly reports: AttemptReports
   /** How long the request may still wait for the store. */
-  readonly time = new StoreTime()
+  readonly time: StoreTime
   readonly startedAt = performance.now()
   /** What the request is for; see tagsOf. */
   tags: Tags = NO_TAGS
@@ -52,11 +52,16 @@ export class RequestContext {
   error: GatewayError | undefined
   readonly #ends: (() => void)[] = []
 
-  constructor({ requestId, endpoint, req, control }: Arrival, reports: AttemptReports) {
+  constructor(
+    { requestId, endpoint, req, control }: Arrival,
+    reports: AttemptReports,
+    time: StoreTime = new StoreTime(),
+  ) {
     this.id = requestId
     this.req = req
     this.control = control
     this.reports = reports
+    this.time = time
     this.record = newRecord(endpoint, requestId, req)
   }
 

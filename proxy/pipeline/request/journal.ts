@@ -1,5 +1,6 @@
 /** The life of a request, written once: its start, its work, its end in log and metrics. */
 import { GatewayError } from '../../errors.ts'
+import { StoreTime } from '../../ledger/store-time.ts'
 import type { ProxyMetrics, RequestFacts } from '../../telemetry/metrics.ts'
 import { mask, type RequestLog, type RequestRecord } from '../../telemetry/request-log.ts'
 import { ClientGone } from './client.ts'
@@ -19,13 +20,17 @@ interface Refused extends Pick<Arrival, 'endpoint' | 'requestId' | 'req'> {
 export class Journal {
   readonly #log: Pick<RequestLog, 'write' | 'errorAnswer'>
   readonly #metrics: Pick<ProxyMetrics, 'finished' | 'attempt' | 'unpaid'>
+  readonly #storeMs: number | undefined
 
+  /** `storeMs`: see StoreTime. */
   constructor(
     log: Pick<RequestLog, 'write' | 'errorAnswer'>,
     metrics: Pick<ProxyMetrics, 'finished' | 'attempt' | 'unpaid'>,
+    storeMs?: number,
   ) {
     this.#log = log
     this.#metrics = metrics
+    this.#storeMs = storeMs
   }
 
   /**
@@ -33,7 +38,8 @@ export class Journal {
    * GatewayError for the client. Resolves if the client left.
    */
   async run(arrival: Arrival, work: (ctx: RequestContext) => Promise<void>): Promise<void> {
-    const ctx = new RequestContext(arrival, { log: this.#log, metrics: this.#metrics })
+    const reports = { log: this.#log, metrics: this.#metrics }
+    const ctx = new RequestContext(arrival, reports, new StoreTime(this.#storeMs))
     try {
       await work(ctx)
     } catch (error) {

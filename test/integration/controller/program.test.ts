@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFailed } from 'vitest'
 import { z } from 'zod'
 import { keyHash, objectId } from '../../../contract/ids.ts'
 import { secretCheckpoints } from '../../../controller/books/checkpoint-secrets.ts'
@@ -55,7 +55,8 @@ beforeEach(async () => {
     SLUICE_SEALING_KEYS_FILE: sealing,
     SLUICE_NAMESPACE: world.namespace,
     SLUICE_WATCH_NAMESPACES: world.namespace,
-    SLUICE_LEASE_DURATION: '3s',
+    // Longer than a busy machine keeps a leader from renewing its Lease.
+    SLUICE_LEASE_DURATION: '60s',
   }
 })
 
@@ -81,6 +82,7 @@ async function start(name: string, more: Record<string, string> = {}) {
   const env = { ...settings, SLUICE_INSTANCE: name, SLUICE_ADMIN_PORT: `${adminPort}`, ...more }
   const program = startSluice(env, ['controller'])
   programs.push(program)
+  onTestFailed(() => console.log(program.output()))
   await program.printed(/"msg":"watching resources"/)
   const admin = `http://127.0.0.1:${adminPort}`
   const status = async () => {
@@ -177,6 +179,8 @@ describe('the program', () => {
 })
 
 describe('two programs', () => {
+  const SHORT = { SLUICE_LEASE_DURATION: '6s' }
+
   it('hand over on SIGTERM before the Lease ends', async () => {
     // Longer than the test waits.
     const settings = { SLUICE_LEASE_DURATION: '600s' }
@@ -192,9 +196,9 @@ describe('two programs', () => {
   })
 
   it('take over from a killed one when its Lease ends', async () => {
-    const one = await start('one')
+    const one = await start('one', SHORT)
     await leads(one)
-    const two = await start('two')
+    const two = await start('two', SHORT)
     await until(async () => (await two.status()).ready, 'the second to stand by')
     one.program.child.kill('SIGKILL')
     await leads(two)
@@ -203,9 +207,9 @@ describe('two programs', () => {
   })
 
   it('never both lead: a paused leader exits when it resumes', async () => {
-    const one = await start('one')
+    const one = await start('one', SHORT)
     await leads(one)
-    const two = await start('two')
+    const two = await start('two', SHORT)
     await until(async () => (await two.status()).ready, 'the second to stand by')
     one.program.child.kill('SIGSTOP')
     await leads(two)
@@ -221,6 +225,7 @@ describe('two programs', () => {
 
 describe('a superseded leader', () => {
   it('gives the Lease back, so that the next one need not wait for its end', async () => {
+    // Longer than the test waits.
     const settings = { SLUICE_LEASE_DURATION: '600s' }
     const one = await start('one', settings)
     await leads(one)
@@ -232,9 +237,7 @@ describe('a superseded leader', () => {
     await store.config.newEpoch()
     await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)], disabled: true })
     expect(await one.program.exited).toBe(1)
-    const began = performance.now()
     await leads(two)
-    expect(performance.now() - began).toBeLessThan(2_000)
     await until(async () => (await store.config.key(keyHash(KEY)))?.disabled === true, 'the change')
   })
 })
@@ -242,9 +245,12 @@ describe('a superseded leader', () => {
 describe('a wiped ledger', () => {
   const spec = { accountRef: { name: 'fresh' }, amount: '5' }
   const fresh = () => objectId(world.namespace, 'fresh')
-  const killed = async (...all: Started[]) => {
-    for (const { program } of all) program.child.kill('SIGKILL')
-    await Promise.all(all.map(({ program }) => program.exited))
+  /** Without its Lease, so that the next one need not wait for its end. */
+  const killed = async ({ program }: Started) => {
+    program.child.kill('SIGKILL')
+    await program.exited
+    const leases = `/apis/coordination.k8s.io/v1/namespaces/${world.namespace}/leases`
+    await world.kube.request({ method: 'DELETE', path: `${leases}/sluice-controller` })
   }
   const posted = async () => (await store.ledger.balance(fresh()))?.posted
   const spend = async () => {

@@ -35,6 +35,9 @@ const resource = z.object({
 })
 export type FoundResource = z.output<typeof resource>
 
+/** Longer than a test waits: a controller that stops gives its Lease back. */
+const LEASE_MS = 600_000
+
 export interface World {
   kube: KubeClient
   namespace: string
@@ -53,7 +56,6 @@ export interface World {
   start(options: {
     store: Store
     instance: string
-    leaseMs?: number
     namespaces?: string[]
   }): ClusterController & { logged: string[] }
   /** A proxy that serves at once whatever is in the store. Ends with the world or by the returned function. */
@@ -128,7 +130,7 @@ export async function createWorld(): Promise<World> {
       const { items } = z.object({ items: z.array(event) }).parse(await kube.request({ path }))
       return items.filter((e) => e.regarding.name === name).map((e) => `${e.type} ${e.reason}`)
     },
-    start({ store, instance, leaseMs = 4_000, namespaces = [] }) {
+    start({ store, instance, namespaces = [] }) {
       const logged: string[] = []
       const note = (fields: object, message: string) => {
         const error = 'err' in fields ? ` (${fields.err})` : ''
@@ -141,7 +143,7 @@ export async function createWorld(): Promise<World> {
           SLUICE_WATCH_NAMESPACES: [namespace, ...namespaces],
           SLUICE_SECRET_LABEL_SELECTOR: {},
           SLUICE_LEASE_NAME: 'sluice-controller',
-          SLUICE_LEASE_DURATION: leaseMs,
+          SLUICE_LEASE_DURATION: LEASE_MS,
         },
         namespace,
         instance,

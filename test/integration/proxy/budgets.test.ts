@@ -25,7 +25,12 @@ let proxies: TestProxy[]
 beforeAll(async () => {
   clock = createClock()
   world = await startWorld({ clock })
-  const env = { SLUICE_MAX_IN_FLIGHT_PER_CLIENT: '0', SLUICE_MAX_CONNECTIONS_PER_CLIENT: '0' }
+  const env = {
+    SLUICE_MAX_IN_FLIGHT_PER_CLIENT: '0',
+    SLUICE_MAX_CONNECTIONS_PER_CLIENT: '0',
+    // Longer than a busy machine needs for a burst.
+    SLUICE_REDIS_TIMEOUT: '30s',
+  }
   world.keys.set(
     keyHash(ALONE),
     testKey({ account: OWN, id: KEY_ID, name: 'alone', budgets: [ofBerlin(5 * PRICE)] }),

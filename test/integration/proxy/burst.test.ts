@@ -16,7 +16,12 @@ let world: World
 let proxies: TestProxy[]
 beforeAll(async () => {
   world = await startWorld({ funds: 0 })
-  const env = { SLUICE_MAX_IN_FLIGHT_PER_CLIENT: '0', SLUICE_MAX_CONNECTIONS_PER_CLIENT: '0' }
+  const env = {
+    SLUICE_MAX_IN_FLIGHT_PER_CLIENT: '0',
+    SLUICE_MAX_CONNECTIONS_PER_CLIENT: '0',
+    // Longer than a busy machine needs for a burst.
+    SLUICE_REDIS_TIMEOUT: '30s',
+  }
   proxies = [
     await world.startProxy({ env }),
     await world.startProxy({ env }),

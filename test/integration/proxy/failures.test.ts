@@ -68,6 +68,17 @@ async function recovers(): Promise<void> {
   expect([await statusOf(proxy, UNMETERED), await isReady()]).toEqual([200, true])
 }
 
+test('a proxy waits for a slow Redis as long as SLUICE_REDIS_TIMEOUT says', async () => {
+  const patient = await world.startProxy({ env: { SLUICE_REDIS_TIMEOUT: '30s' } })
+  expect(await statusOf(patient, METERED, 'paid')).toBe(200)
+  world.redis.pause()
+  const waiting = statusOf(patient, METERED, 'paid')
+  // The other proxy has the default.
+  expectUnavailable(await ask(proxy, METERED, 'paid'))
+  world.redis.resume()
+  expect(await waiting).toBe(200)
+})
+
 describe.each([
   ['stopped', (redis: World['redis']) => redis.pause(), (redis: World['redis']) => redis.resume()],
   ['killed', (redis: World['redis']) => redis.kill(), undefined],

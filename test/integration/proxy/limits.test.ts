@@ -24,7 +24,12 @@ let proxies: TestProxy[]
 beforeAll(async () => {
   clock = createClock()
   world = await startWorld({ clock })
-  const env = { SLUICE_MAX_IN_FLIGHT_PER_CLIENT: '0', SLUICE_MAX_CONNECTIONS_PER_CLIENT: '0' }
+  const env = {
+    SLUICE_MAX_IN_FLIGHT_PER_CLIENT: '0',
+    SLUICE_MAX_CONNECTIONS_PER_CLIENT: '0',
+    // Longer than a busy machine needs for a burst.
+    SLUICE_REDIS_TIMEOUT: '30s',
+  }
   const own = { account: OWN, id: 'kkkkkkkkkkkkkkkkkkk9', name: 'limited' }
   world.keys.set(keyHash(UNMETERED_LIMITED), testKey({ ...own, limits: [perMinute(3)] }))
   world.accounts.set(OWN, testAccount({ id: OWN, name: 'key/limited', enforced: false, ofKey: true }))

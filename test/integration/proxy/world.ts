@@ -70,7 +70,8 @@ export async function startWorld(
   const sealingKeys = join(dir, 'sealing.keys')
   writeFileSync(sealingKeys, `k1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 })
   const sealing = readKeyRing(sealingKeys, SILENT)
-  const connect = (instance: string) => createRedisStore({ url: redis.url, sealing, log: SILENT, instance })
+  const connect = (instance: string, commandTimeoutMs?: number) =>
+    createRedisStore({ url: redis.url, sealing, log: SILENT, instance, commandTimeoutMs })
   const store = connect('controller')
   const proxies = new Set<TestProxy>()
   let epoch = 0
@@ -113,15 +114,16 @@ export async function startWorld(
     async startProxy({ ready = true, env = {} } = {}) {
       const log: string[] = []
       started += 1
-      const own = connect('proxy')
+      const settings = readEnvironment({
+        SLUICE_PORT: '0',
+        SLUICE_ADMIN_PORT: '0',
+        SLUICE_HOST: '127.0.0.1',
+        ...env,
+      }).env
+      const own = connect('proxy', settings.SLUICE_REDIS_TIMEOUT)
       const running = await startProxy({
         store: own,
-        env: readEnvironment({
-          SLUICE_PORT: '0',
-          SLUICE_ADMIN_PORT: '0',
-          SLUICE_HOST: '127.0.0.1',
-          ...env,
-        }).env,
+        env: settings,
         instance: `proxy-${started}`,
         log: pino({ level: 'debug' }, { write: (line) => void log.push(line) }),
         writeRequestLog: () => undefined,
