@@ -97,6 +97,7 @@ export async function until<T>(
   look: () => T | Promise<T>,
   what: string,
   timeoutMs = PATIENCE_MS,
+  everyMs = 5,
 ): Promise<Exclude<T, undefined | null | false>> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
@@ -104,6 +105,6 @@ export async function until<T>(
     if (found !== undefined && found !== null && found !== false)
       return found as Exclude<T, undefined | null | false>
     if (performance.now() > deadline) throw new Error(`gave up after ${timeoutMs} ms waiting for ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
   }
 }

@@ -1,6 +1,7 @@
 /** What the controller keeps of an object from the API server. */
 import type { z } from 'zod'
 import {
+  KIND_NAMES,
   KINDS,
   type Kind,
   type KindName,
@@ -70,9 +71,12 @@ function metadataOf({ metadata }: KubeObject): Metadata {
   }
 }
 
+/** A newer version of this program may have written unknown fields, in addition to the funds. */
+const STATUSES = new Map<KindName, z.ZodType<FoundStatus>>(
+  // Made once: a new schema is compiled at its first use, which takes longer than all else that is done for an object.
+  KIND_NAMES.map((name) => [name, KINDS[name].status.strip()]),
+)
+
 function statusOf(name: KindName, value: unknown): FoundStatus | undefined {
-  // A newer version of this program may have written unknown fields, in addition to the funds.
-  const schema: z.ZodType<FoundStatus> = KINDS[name].status.strip()
-  const parsed = schema.safeParse(value)
-  return parsed.success ? parsed.data : undefined
+  return STATUSES.get(name)?.safeParse(value).data
 }
