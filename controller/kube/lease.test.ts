@@ -216,6 +216,20 @@ test('a leader that was paused stops when it wakes', async () => {
   expect(a.ended).toBe('lost')
 })
 
+test('a leader that stood still renews its Lease if that has not ended', async () => {
+  const leases = new Leases()
+  let clock = 0
+  const a = stand(leases.client(), 'a', { now: () => clock })
+  await until(a.leading, 'a to lead')
+  for (let stall = 1; stall <= 3; stall++) {
+    const { writes } = leases
+    clock += LEASE_MS * 0.9
+    await until(() => leases.writes > writes || a.ended !== undefined, 'a renewal')
+  }
+  expect(a.ended).toBeUndefined()
+  expect(a.terms).toHaveLength(1)
+})
+
 test('of two simultaneous candidates, one leads', async () => {
   const leases = new Leases()
   const both = [stand(leases.client(), 'a'), stand(leases.client(), 'b')]

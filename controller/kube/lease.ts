@@ -33,6 +33,7 @@ const RENEW_DEADLINE = 10 / 15
 const RETRY = 2 / 15
 /** Time limit of one request, short enough for retries. */
 const REQUEST = 5 / 15
+const LATE = 'it could not be renewed in time'
 /** A released Lease is noticed within this time. */
 const MAX_LOOK_MS = 100
 
@@ -118,9 +119,12 @@ export class Elector {
       for (;;) {
         await this.#pause(Math.max(0, Math.min(this.#options.leaseMs * RETRY, this.#leftMs())))
         if (this.#release.signal.aborted) break
-        if (this.#leftMs() <= 0) return this.#lost('it could not be renewed in time')
+        // A process that stood still is late: as long as its Lease has not ended, it has one attempt.
+        if (this.#leftMs(1) <= 0) return this.#lost(LATE)
+        const isLast = this.#leftMs() <= 0
         const next = await this.#renew(lease)
         if (next === undefined) return this.#lost('another process holds it')
+        if (isLast && this.#leftMs() <= 0) return this.#lost(LATE)
         lease = next
       }
     } finally {
@@ -193,8 +197,9 @@ export class Elector {
     return this.#now() - this.#seen.at > lengthMs
   }
 
-  #leftMs(): number {
-    return (this.#renewed?.at ?? 0) + this.#options.leaseMs * RENEW_DEADLINE - this.#now()
+  /** How long until this part of our Lease is over; negative after that. */
+  #leftMs(part = RENEW_DEADLINE): number {
+    return (this.#renewed?.at ?? 0) + this.#options.leaseMs * part - this.#now()
   }
 
   async #read(): Promise<Lease | undefined> {
@@ -227,8 +232,10 @@ export class Elector {
     return leaseSchema.parse(written)
   }
 
+  /** A leader does not wait for an answer beyond the end of its Lease. */
   #requestMs(): number {
-    return this.#options.leaseMs * REQUEST
+    const ms = this.#options.leaseMs * REQUEST
+    return this.#renewed === undefined ? ms : Math.max(1, Math.min(ms, this.#leftMs(1)))
   }
 
   #pause(ms: number): Promise<void> {

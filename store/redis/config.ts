@@ -92,7 +92,7 @@ export function createRedisConfig(
     },
     position,
     async publish(publication) {
-      const { keys, args, size } = publishCall(publication, ring)
+      const { keys, args, size } = await publishCall(publication, ring)
       const timeoutMs = LARGE_MS + size / SLOW_BYTES + keys.length / SLOW_RECORDS
       return publishReply.parse(await connection.run('config/publish', keys, args, timeoutMs))
     },

@@ -75,45 +75,48 @@ const RUNS: { first: string; below: string; keys: Run['keys'] }[] = [
 ]
 
 // Each run takes half a minute: `make test-all` has all of them.
-describe.each(process.env.OPENAPI_EXAMPLES === undefined ? RUNS.slice(0, 1) : RUNS)('over $first upstreams, below "$below"', ({ first, below, keys }) => {
-  it(
-    'answers requests as the document says',
-    async () => {
-      const gateway = await gatewayOver(first)
-      try {
-        const operations = OPERATIONS.filter(({ alone }) => below === '' || !alone)
-        const report = await schemathesis({
-          url: gateway.base + below,
-          keys,
-          args: below === '' ? [] : ['--exclude-operation-id', 'relay'],
-          env: {
-            RELAY_URL: `${upstream.baseURL}/chat/completions`,
-            RESPONSE_ID: await storedResponse(gateway),
-          },
-        })
-        expect(report).toMatchObject({
-          complete: true,
-          operations: { selected: operations.length, tested: operations.length, errored: 0 },
-          phases: {
-            examples: { status: 'success' },
-            coverage: { status: 'success' },
-            fuzzing: { status: 'success' },
-          },
-        })
-        expect(Object.keys(report.valid_rates).sort()).toEqual(named(operations))
-        expect(report.test_cases.generated).toBeGreaterThan(operations.length * EXAMPLES)
-        const idle = named(operations).filter((name) => accepted(report, name) === 0)
-        expect(idle).toEqual([SOCKET])
-      } finally {
-        await gateway.stop()
-      }
-      expect(gateway.output()).toMatch(/"level":"info","time"/)
-      expect(gateway.output()).not.toMatch(/"level":"(error|fatal)"/)
-      expect(gateway.output()).not.toContain(UPSTREAM_KEY.bearer)
-    },
-    TIME_LIMIT_MS,
-  )
-})
+describe.each(process.env.OPENAPI_EXAMPLES === undefined ? RUNS.slice(0, 1) : RUNS)(
+  'over $first upstreams, below "$below"',
+  ({ first, below, keys }) => {
+    it(
+      'answers requests as the document says',
+      async () => {
+        const gateway = await gatewayOver(first)
+        try {
+          const operations = OPERATIONS.filter(({ alone }) => below === '' || !alone)
+          const report = await schemathesis({
+            url: gateway.base + below,
+            keys,
+            args: below === '' ? [] : ['--exclude-operation-id', 'relay'],
+            env: {
+              RELAY_URL: `${upstream.baseURL}/chat/completions`,
+              RESPONSE_ID: await storedResponse(gateway),
+            },
+          })
+          expect(report).toMatchObject({
+            complete: true,
+            operations: { selected: operations.length, tested: operations.length, errored: 0 },
+            phases: {
+              examples: { status: 'success' },
+              coverage: { status: 'success' },
+              fuzzing: { status: 'success' },
+            },
+          })
+          expect(Object.keys(report.valid_rates).sort()).toEqual(named(operations))
+          expect(report.test_cases.generated).toBeGreaterThan(operations.length * EXAMPLES)
+          const idle = named(operations).filter((name) => accepted(report, name) === 0)
+          expect(idle).toEqual([SOCKET])
+        } finally {
+          await gateway.stop()
+        }
+        expect(gateway.output()).toMatch(/"level":"info","time"/)
+        expect(gateway.output()).not.toMatch(/"level":"(error|fatal)"/)
+        expect(gateway.output()).not.toContain(UPSTREAM_KEY.bearer)
+      },
+      TIME_LIMIT_MS,
+    )
+  },
+)
 
 it(
   'serves nothing without a key',
