@@ -46,7 +46,7 @@ export const processSettings = {
     'Separate Redis for conversations and the request log; default SLUICE_REDIS_URL.',
   ),
   SLUICE_REDIS_TIMEOUT: time('250ms').describe(
-    'How long a command of a request may wait for Redis, which counts as away after it. A request waits 30 ms more at most, over all its commands.',
+    'How long a command may wait for Redis, which counts as away after that. A request of a client waits 30 ms more at most, over all its commands.',
   ),
   SLUICE_SEALING_KEYS_FILE: text().describe(
     'File of the keys that encrypt data in Redis and the envelopes that clients carry; see docs/redis.md. Read again when ' +
