@@ -155,7 +155,7 @@ export interface ObjectStatus {
   metadata: Metadata
   /** False: the resource is not published, and one of its conditions says why. */
   inForce: boolean
-  conditions: Judgement[]
+  conditions: readonly Judgement[]
   /** Other status fields. */
   fields: { preview?: string; secretName?: string; endpoints?: string[] }
 }
@@ -259,7 +259,7 @@ export interface Funds {
 }
 
 /** A status as stored in the API server. */
-export type FoundStatus = { conditions?: Condition[] | undefined } & Record<string, unknown>
+export type FoundStatus = { conditions?: readonly Condition[] | undefined } & Record<string, unknown>
 
 /** The facts about money in the statuses of resources when this process first saw them. The API server keeps them even if the
  * store loses its data.

@@ -1,5 +1,6 @@
 /** Builds the conditions of a resource, in the same way for every kind. */
 import type { ConditionType, Metadata, Reason } from '../../contract/api/index.ts'
+import { SharedList } from '../../kit/shared-list.ts'
 import { byName, type Judgement, type ObjectStatus } from '../snapshot.ts'
 
 export interface Finding {
@@ -36,17 +37,19 @@ export function judge(
     kind,
     metadata,
     inForce,
-    conditions: [
+    conditions: judged.share([
       refusals.length > 0
         ? condition('Accepted', 'False', generation, refusals)
         : condition('Accepted', 'True', generation, notes.length > 0 ? notes : [ACCEPTED]),
       missing.length > 0
         ? condition('ResolvedRefs', 'False', generation, missing)
         : condition('ResolvedRefs', 'True', generation, [RESOLVED]),
-    ],
+    ]),
     fields,
   }
 }
+
+const judged = new SharedList<Judgement>()
 
 const ACCEPTED: Finding = { reason: 'Accepted', message: 'the spec is valid' }
 const RESOLVED: Finding = { reason: 'ResolvedRefs', message: 'everything that the spec refers to exists' }

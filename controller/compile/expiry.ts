@@ -53,8 +53,11 @@ export function expiryOf(spec: ApiKeySpec, now: number, findings: Findings): Exp
   return { expiresAt, notAfter, span: spanAround(now, [end, ...warnings, ...notAfter]) }
 }
 
+const ALWAYS: Span = { since: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY }
+
 /** The span around `now` between these moments. */
 function spanAround(now: number, moments: readonly number[]): Span {
+  if (moments.every((moment) => moment === Number.POSITIVE_INFINITY)) return ALWAYS
   return {
     since: Math.max(Number.NEGATIVE_INFINITY, ...moments.filter((moment) => moment <= now)),
     until: Math.min(Number.POSITIVE_INFINITY, ...moments.filter((moment) => moment > now)),

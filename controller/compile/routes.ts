@@ -119,8 +119,7 @@ function routeStatus(
     findings.notes.push({ reason: 'Disabled', message: 'all channels of the route are disabled' })
   const status = judge('ModelRoute', metadata, { findings, inForce, fields: { endpoints } })
   const imagesOnly = answersImagesOnly(metadata.namespace, record.targets, channels)
-  status.conditions.push(priced(spec, imagesOnly, metadata.generation))
-  return status
+  return { ...status, conditions: [...status.conditions, priced(spec, imagesOnly, metadata.generation)] }
 }
 
 /** Endpoints that the route can serve, in the order of the contract. */

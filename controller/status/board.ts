@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Condition, KindName } from '../../contract/api/index.ts'
 import type { Log } from '../../contract/log.ts'
+import { SharedList } from '../../kit/shared-list.ts'
 import type { Heartbeat, Store } from '../../store/contract.ts'
 import {
   type AppliedCredits,
@@ -23,7 +24,10 @@ const HEALTH_MS = 10_000
 /** A proxy counts as alive this long after its last heartbeat. */
 export const LIVE_MS = 5_000
 
-export type Status = { observedGeneration?: number; conditions: Condition[] } & Record<string, unknown>
+export type Status = { observedGeneration?: number; conditions: readonly Condition[] } & Record<
+  string,
+  unknown
+>
 
 export interface ListedStatus {
   kind: KindName
@@ -46,7 +50,7 @@ interface BoardOptions {
 
 interface Entry {
   object: ObjectStatus
-  conditions: Condition[]
+  conditions: readonly Condition[]
   /** Number of the judgement since which the resource is served unchanged. */
   judgement: number
   /** Generation of the publication that contains this version of the resource. */
@@ -67,6 +71,7 @@ export class StatusBoard {
   readonly #entries = new Map<string, Entry>()
   /** Entries that some proxy does not serve yet. */
   readonly #waiting = new Map<string, Entry>()
+  readonly #conditions = new SharedList<Condition>()
   #judgements = 0
   readonly #judgementOf = new WeakMap<Compiled, number>()
   #credits: AppliedCredits = {
@@ -128,7 +133,7 @@ export class StatusBoard {
               judgement: this.#judgements,
               publication: undefined,
               served: false,
-              money: again?.money ?? {},
+              money: again?.money ?? NO_MONEY,
             }
       this.#entries.set(id, entry)
       if (object.inForce && object.kind !== 'Credit' && !entry.served) this.#waiting.set(id, entry)
@@ -270,13 +275,13 @@ export class StatusBoard {
   #judge(ids: readonly string[]): void {
     const changed = new Set([...ids, ...this.#serve()])
     if (changed.size === 0) return
-    const now = this.#options.now()
+    const now = new Date(this.#options.now()).toISOString()
     for (const id of changed) {
       const entry = this.#entries.get(id)
       if (entry === undefined) continue
       const before = entry.conditions
       const judgements = allConditions(entry.object, this.#carried(entry), this.#live.length)
-      entry.conditions = withTimes(judgements, before, now)
+      entry.conditions = this.#conditions.share(withTimes(judgements, before, now))
       this.#logChange(entry.object, before, entry.conditions)
     }
     this.#options.onChange?.([...changed])
@@ -307,6 +312,8 @@ export class StatusBoard {
     }
   }
 }
+
+const NO_MONEY: MoneyFields = {}
 
 const kindsOf = (risks: readonly Risk[]) => risks.map(({ kind }) => kind)
 

@@ -156,16 +156,15 @@ function ready(object: ObjectStatus, conditions: readonly Judgement[]): Judgemen
   return verdict('True', note?.reason ?? 'Ready', note?.message ?? 'all other conditions are true')
 }
 
-/** Adds the time of the last change of status to each condition. */
+/** Adds the time of the last change of status to each condition: `now`, or that of `before` while the status is the same. */
 export function withTimes(
   judgements: readonly Judgement[],
   before: readonly Condition[],
-  now: number,
+  now: string,
 ): Condition[] {
   return judgements.map((judgement) => {
     const old = before.find(({ type }) => type === judgement.type)
-    const lastTransitionTime =
-      old?.status === judgement.status ? old.lastTransitionTime : new Date(now).toISOString()
+    const lastTransitionTime = old?.status === judgement.status ? old.lastTransitionTime : now
     const { type, status, observedGeneration, reason, message } = judgement
     return { type, status, observedGeneration, lastTransitionTime, reason, message }
   })

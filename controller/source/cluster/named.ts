@@ -6,7 +6,7 @@ export class NamedSecrets {
   readonly #namers = new Multimap<string, string>()
 
   has(secret: string): boolean {
-    return this.#namers.get(secret).size > 0
+    return this.#namers.has(secret)
   }
 
   /** All Secrets that a resource refers to. */

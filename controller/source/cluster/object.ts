@@ -1,6 +1,7 @@
 /** What the controller keeps of an object from the API server. */
 import type { z } from 'zod'
 import {
+  type Condition,
   KIND_NAMES,
   KINDS,
   type Kind,
@@ -9,6 +10,7 @@ import {
   type Resource,
   type Specs,
 } from '../../../contract/api/index.ts'
+import { SharedList } from '../../../kit/shared-list.ts'
 import type { KubeObject } from '../../kube/types.ts'
 import type { FoundStatus, InvalidResource } from '../../snapshot.ts'
 import { readSpec } from '../spec.ts'
@@ -77,6 +79,10 @@ const STATUSES = new Map<KindName, z.ZodType<FoundStatus>>(
   KIND_NAMES.map((name) => [name, KINDS[name].status.strip()]),
 )
 
+const found = new SharedList<Condition>()
+
 function statusOf(name: KindName, value: unknown): FoundStatus | undefined {
-  return STATUSES.get(name)?.safeParse(value).data
+  const status = STATUSES.get(name)?.safeParse(value).data
+  if (status?.conditions === undefined) return status
+  return { ...status, conditions: found.share(status.conditions) }
 }

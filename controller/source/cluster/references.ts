@@ -16,9 +16,13 @@ export function generatedSecretName(apiKey: string): string {
 }
 
 /** "namespace/name" of every Secret that the resource refers to. */
-export function secretsNamedBy(resource: AnyResource): Set<string> {
-  return new Set(namesIn(resource).map((name) => `${resource.metadata.namespace}/${name}`))
+export function secretsNamedBy(resource: AnyResource): ReadonlySet<string> {
+  const names = namesIn(resource)
+  if (names.length === 0) return NONE
+  return new Set(names.map((name) => `${resource.metadata.namespace}/${name}`))
 }
+
+const NONE: ReadonlySet<string> = new Set()
 
 function namesIn({ kind, metadata, spec }: AnyResource): string[] {
   if (kind === 'ApiKey' && generatesKey(spec)) return [generatedSecretName(metadata.name)]
