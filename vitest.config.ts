@@ -45,6 +45,7 @@ export default defineConfig({
             ...without('CHAOS_ROUNDS', 'test/chaos/**'),
             ...without('SOAK_MINUTES', 'test/soak/**'),
             ...without('INSTALL_AWAY_SECONDS', 'test/install/install.test.ts'),
+            ...without('AGENTS', 'test/e2e/agents/**'),
             ...without('SCALE_KEYS', 'test/scale/{keys,ledger}.test.ts'),
           ],
           globalSetup: ['./test/global/control-plane.ts'],

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { DIALECTS } from '../dialects/scripted-answer.ts'
 import { claude, type KeyVariable, outcome } from './claude.ts'
-import { ABSENT, AGENTS_INSTALLED } from './install.ts'
 import { carriers, instructions, results, textsOf, tools } from './read-request.ts'
 import {
   createWorkspace,
@@ -32,7 +31,7 @@ afterEach(() => workspace?.clear())
 
 const KEYS: KeyVariable[] = ['ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_API_KEY']
 
-describe.skipIf(!AGENTS_INSTALLED)(`Claude Code${ABSENT}`, { timeout: SUITE_MS }, () => {
+describe('Claude Code', { timeout: SUITE_MS }, () => {
   describe.each(DIALECTS)('over %s', (upstream) => {
     it.each(KEYS)('answers with text, the key from %s', async (key) => {
       world.answerWith({ text: 'Good morning.' })

@@ -5,7 +5,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { stream } from '../dialects/scripted-upstream.ts'
 import { agentMessages, codex, setUpAsHosted, setUpCodex } from './codex.ts'
-import { ABSENT, AGENTS_INSTALLED } from './install.ts'
 import { textsOf, tools } from './read-request.ts'
 import {
   createWorkspace,
@@ -35,7 +34,7 @@ afterEach(() => workspace?.clear())
 const texts = (request: UpstreamRequest | undefined) =>
   request === undefined ? [] : textsOf(request).map(({ text }) => text)
 
-describe.skipIf(!AGENTS_INSTALLED)(`compaction by Codex${ABSENT}`, { timeout: SUITE_MS }, () => {
+describe('compaction by Codex', { timeout: SUITE_MS }, () => {
   it.each([
     ['chat', 'chat'],
     ['plain', 'responses'],

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { customCall, DIALECTS } from '../dialects/scripted-answer.ts'
 import { agentMessages, codex, items, setUpCodex } from './codex.ts'
-import { ABSENT, AGENTS_INSTALLED } from './install.ts'
 import { carriers, instructions, results, textsOf, tools } from './read-request.ts'
 import { createWorkspace, outputTail, startWorld, TOO_LONG, type Workspace, type World } from './world.ts'
 
@@ -26,7 +25,7 @@ const PATCH = '*** Begin Patch\n*** Add File: city.txt\n+Łódź\n*** End Patch\
 
 const CASES = DIALECTS.flatMap((upstream) => [false, true].map((socket) => ({ upstream, socket })))
 
-describe.skipIf(!AGENTS_INSTALLED)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () => {
+describe('Codex', { timeout: SUITE_MS }, () => {
   describe.each(CASES)('over $upstream, WebSocket: $socket', ({ upstream, socket }) => {
     beforeEach(() => {
       setUpCodex(workspace, world)

@@ -1,7 +1,7 @@
 /**
  * The agents that these tests run: Codex and Claude Code, in the versions of npm/package-lock.json. They are hundreds of
- * megabytes and not part of the project, so `node test/e2e/agents/install.ts` installs them into a cache folder whose
- * name depends on the lock file.
+ * megabytes and not part of the project, so `make agents` installs them into a cache folder whose name depends on the lock file, and
+ * only there do these tests run.
  */
 import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
@@ -30,13 +30,6 @@ export type AgentName = keyof typeof PROGRAMS
 
 /** Path of an agent's program, installed or not. */
 export const agent = (name: AgentName): string => join(cacheFolder(), 'node_modules', PROGRAMS[name])
-
-/** With AGENTS=1 the tests always run, and fail if the agents are missing. */
-export const AGENTS_INSTALLED =
-  Boolean(process.env.AGENTS) ||
-  (Object.keys(PROGRAMS) as AgentName[]).every((name) => existsSync(agent(name)))
-/** Suffix for the names of suites that are skipped without the agents. */
-export const ABSENT = AGENTS_INSTALLED ? '' : ' (not installed: make agents)'
 
 function cacheFolder(): string {
   const root =

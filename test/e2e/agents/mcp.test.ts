@@ -5,7 +5,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { customCall, DIALECTS } from '../dialects/scripted-answer.ts'
 import { claude, outcome } from './claude.ts'
 import { agentMessages, codex, setUpCodex } from './codex.ts'
-import { ABSENT, AGENTS_INSTALLED } from './install.ts'
 import { results, tools } from './read-request.ts'
 import { createWorkspace, outputTail, startWorld, type Workspace, type World } from './world.ts'
 
@@ -30,7 +29,7 @@ function addServer(): void {
   workspace.edit('.codex/config.toml', '[model_providers', `${server}\n[model_providers`)
 }
 
-describe.skipIf(!AGENTS_INSTALLED)(`MCP tools${ABSENT}`, { timeout: SUITE_MS }, () => {
+describe('MCP tools', { timeout: SUITE_MS }, () => {
   describe.each(DIALECTS)('Codex over %s', (upstream) => {
     beforeEach(() => {
       setUpCodex(workspace, world)
