@@ -81,10 +81,19 @@ async function startProxy(redis: RunningRedis, keys: string): Promise<{ program:
   return { program, port }
 }
 
-/** Resident memory once it has settled. */
+/** Resident memory once it has not fallen for so long: an idle process returns garbage step by step. */
+const SETTLED_MS = 20_000
+
 async function memory(program: Program): Promise<number> {
-  await delay(5_000)
-  return memoryOf(program.child.pid ?? 0).rss
+  const pid = program.child.pid ?? 0
+  let least = memoryOf(pid).rss
+  for (let since = Date.now(); Date.now() - since < SETTLED_MS; await delay(1_000)) {
+    const { rss } = memoryOf(pid)
+    if (rss > least - 1) continue
+    least = rss
+    since = Date.now()
+  }
+  return memoryOf(pid).rss
 }
 
 /** Repeats a 503, which a busy machine may cause. */
@@ -158,17 +167,17 @@ async function main(redis: RunningRedis): Promise<void> {
   console.log(
     `a proxy: ${empty.toFixed(0)} MB without keys, ${fresh.toFixed(0)} MB with ${KEYS} keys that it has not served`,
   )
-  for (let n = 0; n < KEYS; n += 10)
-    await Promise.all(Array.from({ length: 10 }, (_, i) => serveOnce(port, keyOf(n + i))))
-  const served = await memory(program)
-  console.log(`the proxy, after it has served all of them: ${served.toFixed(0)} MB`)
   const streams: IncomingMessage[] = []
   while (streams.length < STREAMS) streams.push(await openStream(port))
   const busy = await memory(program)
   console.log(
-    `for each of ${STREAMS} streams in flight: ${(((busy - served) * 1_000) / STREAMS).toFixed(0)} kB`,
+    `for each of ${STREAMS} streams in flight: ${(((busy - fresh) * 1_000) / STREAMS).toFixed(0)} kB`,
   )
   for (const stream of streams) stream.destroy()
+  for (let n = 0; n < KEYS; n += 10)
+    await Promise.all(Array.from({ length: 10 }, (_, i) => serveOnce(port, keyOf(n + i))))
+  const served = await memory(program)
+  console.log(`the proxy, after it has served all of them: ${served.toFixed(0)} MB`)
   await endProgram(program)
   const size = Number(await redis.command('STRLEN', 'sluice:{cfg}:table'))
   writeFileSync(
