@@ -108,7 +108,7 @@ export class PodWorker {
     const finished = this.#work()
     await Promise.race([finished, ending])
     if (!this.ending) {
-      await this.#write()
+      await this.#flush()
       await ending
     }
     const all = [...this.#inits, ...this.#containers]
@@ -226,6 +226,12 @@ export class PodWorker {
     })
   }
 
+  /** Writes the status of now. Never beside another write: an older one that arrives later would be refused. */
+  async #flush(): Promise<void> {
+    this.#touch()
+    while (this.#writing !== undefined) await this.#writing
+  }
+
   async #write(): Promise<void> {
     await pause(10)
     this.#dirty = false
@@ -246,8 +252,7 @@ export class PodWorker {
 
   /** The last status, then the deletion that a grace period of 0 makes final. */
   async #finalise(): Promise<void> {
-    await this.#writing
-    await this.#write()
+    await this.#flush()
     const preconditions = { uid: this.pod.metadata.uid }
     await this.#insist('DELETE', this.#path(), { gracePeriodSeconds: 0, preconditions })
   }

@@ -393,9 +393,23 @@ export const CONTROLLER: Mutant[] = [
     'if (!success || document.file) return [document]',
   ]),
 
+  // A resource gets the conditions of another one.
+  ...faults('kit/shared-list.ts', 'kit/shared-list.test.ts', [
+    'Object.hasOwn(b, name) && Reflect.get(a, name) === Reflect.get(b, name)',
+    'Object.hasOwn(b, name)',
+  ]),
+  ...faults('kit/shared-list.ts', 'kit/shared-list.test.ts', ['latest.length === list.length', 'true']),
+
+  // Of several ApiKeys with the same key, one is forgotten.
+  ...faults('kit/multimap.ts', 'kit/multimap.test.ts', ['new Set([single, value])', 'new Set([value])']),
+  ...faults('kit/multimap.ts', 'kit/multimap.test.ts', [
+    'if (this.#single.get(key) === value) this.#single.delete(key)',
+    'this.#single.delete(key)',
+  ]),
+
   // A wiped ledger gives a Credit a second time when its Account is recreated.
   ...faults('controller/status/board.ts', 'controller/status/board.test.ts', [
-    'money: again?.money ?? {},',
+    'money: again?.money ?? NO_MONEY,',
     'money: {},',
   ]),
 
