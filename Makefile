@@ -80,8 +80,8 @@ test: test-packages install test-binaries $(VENV) ## Run the static checks, and 
 	@node tools/test-summary.ts --output .run/summary.txt $(REPORTS)/check.json $(REPORTS)/vitest.json $(REPORTS)/matrix.json
 
 test-all: test ## Run test, the installed chart, thousands of cases for each property, chaos, 10,000 keys, planted faults
-	@FC_RUNS=5000 vitest run --testTimeout=300000 $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))
-	@OPENAPI_EXAMPLES=100 vitest run test/e2e/openapi.test.ts
+	@FC_RUNS=5000 OPENAPI_EXAMPLES=100 vitest run --testTimeout=300000 test/e2e/openapi.test.ts \
+	  $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))
 	@CHAOS_ROUNDS=1 vitest run --no-file-parallelism test/chaos
 	@LEDGER_RUNS=1000 vitest run $(LEDGER_MODEL)
 	@BURST_ROUNDS=20 vitest run --no-file-parallelism test/integration/proxy/burst.test.ts test/integration/proxy/limits.test.ts
