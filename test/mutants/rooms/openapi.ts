@@ -59,8 +59,9 @@ export const OPENAPI: Mutant[] = [
   ]),
 
   // Nonsense is accepted as a sort order.
-  ...faults('proxy/pipeline/stored-responses/item-page.ts', EXERCISE, [
-    "order !== null && order !== 'asc' && order !== 'desc'",
-    'order !== null && order.length > 64',
-  ]),
+  ...faults(
+    'proxy/pipeline/stored-responses/item-page.ts',
+    'proxy/pipeline/stored-responses/item-page.test.ts',
+    ["order !== null && order !== 'asc' && order !== 'desc'", 'order !== null && order.length > 64'],
+  ),
 ]
