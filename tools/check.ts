@@ -1,8 +1,8 @@
 /**
- * Runs all static checks, even after one fails. `--report <file>` also writes the outcome in the shape of the test
+ * Runs all static checks side by side, even after one fails. `--report <file>` also writes the outcome in the shape of the test
  * runner's JSON report, so that the summary counts it.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -31,19 +31,32 @@ const STEPS: { title: string; command: string[]; repair: string }[] = [
 
 const { values } = parseArgs({ options: { report: { type: 'string' } } })
 
-const outcomes = STEPS.map(({ title, command, repair }) => {
-  const [program = '', ...args] = command
-  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8' })
-  const passed = status === 0
-  console.log(`${passed ? 'ok  ' : 'FAIL'} ${title}`)
-  const output = error === undefined ? `${stdout}${stderr}` : error.message
-  if (!passed) console.log(`${output}\n(${command.join(' ')}; ${repair})`)
-  return {
-    fullName: title,
-    status: passed ? 'passed' : 'failed',
-    failureMessages: passed ? [] : [output],
-  }
-})
+/** What a program printed, and whether it ended with 0. */
+function run([program = '', ...args]: string[]): Promise<{ passed: boolean; output: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (chunk: string) => {
+        output += chunk
+      })
+    child.on('error', ({ message }) => resolve({ passed: false, output: message }))
+    child.on('close', (status) => resolve({ passed: status === 0, output }))
+  })
+}
+
+const outcomes = await Promise.all(
+  STEPS.map(async ({ title, command, repair }) => {
+    const { passed, output } = await run(command)
+    console.log(`${passed ? 'ok  ' : 'FAIL'} ${title}`)
+    if (!passed) console.log(`${output}\n(${command.join(' ')}; ${repair})`)
+    return {
+      fullName: title,
+      status: passed ? 'passed' : 'failed',
+      failureMessages: passed ? [] : [output],
+    }
+  }),
+)
 
 if (values.report !== undefined) {
   mkdirSync(dirname(values.report), { recursive: true })
