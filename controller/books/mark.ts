@@ -35,7 +35,7 @@ export interface AppliedCredit {
 export const marks = z.record(z.string(), mark)
 export type Marks = Record<string, Mark>
 
-/** `applied`: credits since `before`, the last mark of the account, by "namespace/name". */
+/** `applied`: the credits since `before`, the last mark of the account, by "namespace/name"; see creditsSince. */
 export function markOf(
   { entries, lastEntry, ...balance }: Balance,
   applied: Readonly<Record<string, AppliedCredit>>,

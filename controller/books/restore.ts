@@ -7,9 +7,9 @@
 import type { Nanos } from '../../contract/money.ts'
 import type { Adjust, Balance, BudgetChange, Ledger, LedgerEntry } from '../../store/ledger/contract.ts'
 import { compareEntries, timeOf } from '../../store/ledger/entry-log.ts'
+import { entriesAfter } from './applied-credits.ts'
 import type { Mark } from './mark.ts'
 
-const PAGE = 1_000
 /** The account may be in use: each correction must meet the sums that it was computed from. */
 const ATTEMPTS = 20
 const CHANGED = 'the account changed too fast'
@@ -214,16 +214,3 @@ function newlyCredited(added: readonly LedgerEntry[], known: Mark['credits'], pa
 }
 
 const textOf = ({ last }: Mark) => `up to the entry ${last}`
-
-async function entriesAfter(
-  ledger: Ledger,
-  account: string,
-  after: string | undefined,
-): Promise<LedgerEntry[]> {
-  const all: LedgerEntry[] = []
-  for (;;) {
-    const page = await ledger.entries(account, all.at(-1)?.id ?? after, PAGE)
-    all.push(...page)
-    if (page.length < PAGE) return all
-  }
-}

@@ -5,6 +5,7 @@ import { StoreUnavailable } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
 import type { EntryNote, Ledger } from '../../store/ledger/contract.ts'
 import { Checkpoints } from '../books/checkpoints.ts'
+import type { Marks } from '../books/mark.ts'
 import type { Compiled, Recorded } from '../snapshot.ts'
 import { CreditApplier } from './credits.ts'
 
@@ -356,5 +357,102 @@ describe('the checkpoint', () => {
 
   it('counts nothing that the ledger lost before the journal had it', async () => {
     expect(await notedWith('missing')).toBe(0)
+  })
+})
+
+describe('a mark names exactly the credits in its sums', () => {
+  const log = { info() {}, warn() {}, error() {} }
+  const FIRST = money(['default/first', 5])
+  const BOTH = money(['default/first', 5], ['default/second', 3])
+  const second = { id: 'default/second', account: TEAM, amount: 3 }
+  let seconds: number
+  beforeEach(() => {
+    seconds = NOW / 1_000
+    empty()
+  })
+
+  /** A ledger without an account, on a clock that goes on. */
+  function empty(): void {
+    ledger = createEmbeddedStore({ now: () => seconds++ * 1_000 }).ledger
+  }
+
+  async function leaderWith(
+    marks: Marks,
+    { recorded, ship }: { recorded?: Recorded; ship?: () => Promise<'written'> } = {},
+  ) {
+    const store = {
+      shards: 1,
+      load: async () => ({ epoch: 0, shards: [{ ...marks }] }),
+      save: async () => {},
+    }
+    const checkpoints = new Checkpoints(store, log)
+    await checkpoints.load()
+    const facade = new Proxy({} as Ledger, { get: (_, command: keyof Ledger) => ledger[command] })
+    const journal = ship && { ship }
+    const options = { ledger: facade, log, now: () => NOW, checkpoints, recorded, journal }
+    return { checkpoints, credits: new CreditApplier(options) }
+  }
+
+  const creditsOf = (checkpoints: Checkpoints) => Object.keys(checkpoints.mark(TEAM)?.credits ?? {}).sort()
+
+  it('also those of a leader that died before it could save them: a loss gives none of them twice', async () => {
+    const before = await leaderWith({})
+    await before.credits.apply(FIRST, EPOCH)
+    const saved = before.checkpoints.mark(TEAM)
+    if (saved === undefined) throw new Error('no mark')
+    await ledger.topup({ ...second, epoch: EPOCH })
+    const recorded: Recorded = {
+      account: () => ({ credited: 8, spent: 0 }),
+      credit: () => ({ outcome: 'applied', appliedAt: NOW }),
+    }
+    const { checkpoints, credits } = await leaderWith({ [TEAM]: saved }, { recorded })
+    await credits.apply(BOTH, EPOCH + 1)
+    await credits.read(BOTH)
+    expect(checkpoints.mark(TEAM)?.credited).toBe(8)
+    expect(creditsOf(checkpoints)).toEqual(['default/first', 'default/second'])
+    empty()
+    credits.distrust()
+    await credits.reassert(BOTH)
+    expect(await ledger.balance(TEAM)).toMatchObject({ credited: 8, posted: 8 })
+  })
+
+  it('also one whose answer was lost', async () => {
+    const { checkpoints, credits } = await leaderWith({})
+    await credits.apply(FIRST, EPOCH)
+    const whole = ledger
+    ledger = {
+      ...whole,
+      async topup(command) {
+        await whole.topup(command)
+        throw new StoreUnavailable('connection lost')
+      },
+    }
+    expect((await credits.apply(BOTH, EPOCH)).complete).toBe(false)
+    await credits.read(BOTH)
+    expect(checkpoints.mark(TEAM)?.credited).toBe(8)
+    expect(creditsOf(checkpoints)).toEqual(['default/first', 'default/second'])
+  })
+
+  it('and none that was applied after the balance was read: a loss takes none of them away', async () => {
+    let during = async () => {}
+    const { checkpoints, credits } = await leaderWith(
+      {},
+      {
+        async ship() {
+          const work = during
+          during = async () => {}
+          await work()
+          return 'written'
+        },
+      },
+    )
+    await credits.apply(FIRST, EPOCH)
+    during = async () => void (await credits.apply(BOTH, EPOCH))
+    await credits.read(FIRST)
+    expect(checkpoints.mark(TEAM)?.credited).toBe(8)
+    empty()
+    credits.distrust()
+    await credits.reassert(BOTH)
+    expect(await ledger.balance(TEAM)).toMatchObject({ credited: 8, posted: 8 })
   })
 })

@@ -6,9 +6,10 @@ import type { Log } from '../../contract/log.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
 import type { Balance, Ledger, Sums } from '../../store/ledger/contract.ts'
 import { compareEntries } from '../../store/ledger/entry-log.ts'
+import { creditsSince } from '../books/applied-credits.ts'
 import type { Checkpoints } from '../books/checkpoints.ts'
 import type { Journal } from '../books/journal.ts'
-import { type AppliedCredit, markOf } from '../books/mark.ts'
+import { type AppliedCredit, type Mark, markOf } from '../books/mark.ts'
 import { restoreAccount } from '../books/restore.ts'
 import type {
   AppliedCredits,
@@ -285,11 +286,19 @@ export class CreditApplier {
    * would never have them. A journal that is stuck does not stop checkpoints.
    */
   async #note(id: string, { credits }: Account, balance: Balance): Promise<void> {
-    const { checkpoints, journal } = this.#options
+    const { checkpoints, journal, ledger } = this.#options
     if (checkpoints === undefined) return
     const { lastEntry } = balance
     if (lastEntry !== undefined && (await journal?.ship(id, lastEntry)) === 'missing') return
-    checkpoints.note(id, markOf(balance, credits, checkpoints.mark(id)))
+    for (;;) {
+      const before = checkpoints.mark(id)
+      if (isOlder(balance, before)) return
+      const applied = await creditsSince(ledger, id, balance, before, credits)
+      // Meanwhile, another balance of the account may have been noted.
+      if (checkpoints.mark(id) !== before) continue
+      checkpoints.note(id, markOf(balance, applied, before))
+      return
+    }
   }
 
   /**
@@ -379,6 +388,12 @@ function firstSight(record: AccountRecord, recorded: Recorded | undefined): Acco
     recorded: { credited, spent },
     credits: {},
   }
+}
+
+/** Whether the mark counts entries that the balance does not. */
+function isOlder({ lastEntry }: Balance, mark: Mark | undefined): boolean {
+  if (mark?.last === undefined) return false
+  return lastEntry === undefined || compareEntries(lastEntry, mark.last) < 0
 }
 
 function withhold(account: Account): void {

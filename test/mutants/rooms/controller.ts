@@ -407,6 +407,16 @@ export const CONTROLLER: Mutant[] = [
     'this.#single.delete(key)',
   ]),
 
+  // A mark has other credits than its sums: after a loss, a Credit is given twice, or is taken away.
+  ...faults('controller/publish/credits.ts', 'controller/publish/credits.test.ts', [
+    'await creditsSince(ledger, id, balance, before, credits)',
+    'credits',
+  ]),
+  ...faults('controller/publish/credits.ts', 'controller/publish/credits.test.ts', [
+    'if (isOlder(balance, before)) return',
+    '',
+  ]),
+
   // A wiped ledger gives a Credit a second time when its Account is recreated.
   ...faults('controller/status/board.ts', 'controller/status/board.test.ts', [
     'money: again?.money ?? NO_MONEY,',
