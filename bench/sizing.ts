@@ -81,9 +81,10 @@ async function startProxy(redis: RunningRedis, keys: string): Promise<{ program:
   return { program, port }
 }
 
-/** Resident memory once it has not fallen for so long: an idle process returns garbage step by step. */
+/** An idle process gives garbage back step by step, with pauses shorter than this. */
 const SETTLED_MS = 20_000
 
+/** Resident memory in MB once it no longer falls. */
 async function memory(program: Program): Promise<number> {
   const pid = program.child.pid ?? 0
   let least = memoryOf(pid).rss
