@@ -2,7 +2,10 @@
  * Money under load and faults, for SOAK_MINUTES: in the end nothing is held, and the ledger, its journal and the upstream's
  * own bill agree.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, onTestFailed, test } from 'vitest'
 import { objectId } from '../../contract/ids.ts'
 import type { Store } from '../../store/contract.ts'
 import { createRedisStore } from '../../store/redis/index.ts'
@@ -50,11 +53,20 @@ async function isServed(): Promise<boolean> {
   return open && queues.every((size) => size === 0) && leads.includes(1)
 }
 
+/** Copies what all programs wrote, the journal among it: the cause of a wrong balance is found there alone. */
+function keepLogs(): void {
+  const kept = mkdtempSync(join(tmpdir(), 'sluice-soak-'))
+  const { controllers, proxies } = world.fleet
+  for (const one of [...controllers, ...proxies]) writeFileSync(join(kept, `${one.name}.log`), one.output())
+  console.log(`The logs of this soak are in ${kept}`)
+}
+
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 test('ledger, journal and the upstream’s bill agree after all faults', {
   timeout: (MINUTES + 5) * 60_000,
 }, async () => {
+  onTestFailed(keepLogs)
   const end = performance.now() + MINUTES * 60_000
   const load = new Load(world)
   const killed: Killed[] = []
