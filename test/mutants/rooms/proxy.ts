@@ -13,8 +13,14 @@ export const PROXY: Mutant[] = [
     'Math.min(this.#silenceAt, this.#totalAt)',
     'this.#silenceAt',
   ]),
-  // Each scrape counts all requests again.
-  ...faults('proxy/telemetry/series.ts', 'proxy/telemetry/metrics.test.ts', ['one.added = 0\n', '\n']),
+  ...faults(
+    'proxy/telemetry/series.ts',
+    'proxy/telemetry/series.test.ts',
+    // Each scrape counts all requests again.
+    ['one.added = 0\n', '\n'],
+    // A value on a bound counts in the next bucket.
+    ['value > (this.#bounds', 'value >= (this.#bounds'],
+  ),
   ...faults('proxy/auth/credentials.ts', 'proxy/auth/credentials.test.ts', [
     'key !== undefined && key !== value',
     'false',
