@@ -18,7 +18,7 @@ const SEALED = `"${MARK}`
 const TOO_LARGE = 'The request is too large to be converted for this model. Send a smaller one.'
 
 /** The facts about a request that all its attempts share. */
-interface LaneRequest {
+export interface LaneRequest {
   client: ClientApi
   parsed: ParsedRequest
   /** See ClientView. */
@@ -36,7 +36,7 @@ interface LaneRequest {
 export interface LaneTarget {
   lane: LaneKind
   /** The upstream's API; absent for endpoints without conversion. */
-  api?: ApiName
+  api?: ApiName | undefined
   /** Upstream model name. */
   model: string
   features: Features
@@ -45,11 +45,11 @@ export interface LaneTarget {
   /** Remove vendor state, because an upstream refused it. */
   withoutCarriers: boolean
   /** Send the whole conversation, because the upstream does not know the response that the request continues. */
-  withoutState?: boolean
+  withoutState?: boolean | undefined
   /** Limit on output tokens for a client that set none. */
   outputLimit?: number | undefined
   /** The upstream does not offer the task, so its model does it for the gateway (see Emulation). */
-  emulate?: boolean
+  emulate?: boolean | undefined
 }
 
 export interface Lanes {
