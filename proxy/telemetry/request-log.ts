@@ -130,14 +130,12 @@ export class RequestLog {
 
   write(record: RequestRecord): void {
     const { hold, settled } = record
-    const line = toLine({
-      time: new Date().toISOString(),
-      level: record.status >= 500 ? 'warn' : 'info',
-      kind: 'request',
+    const shown = {
       ...record,
       hold: hold === undefined ? undefined : formatDollars(hold),
       settled: settled === undefined ? undefined : formatDollars(settled),
-    })
+    }
+    const line = toLine(shown, record.status >= 500 ? 'warn' : 'info')
     this.#write(line)
     // The capped log is a convenience: a request never fails or waits for it.
     if (record.key === undefined && !this.#hasRoomForStranger()) this.#dropped()
@@ -182,8 +180,10 @@ export function mask(text: string, secrets: readonly string[]): string {
 const UNSHOWN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 const ASCII = /^[ -~]*$/
 
-function toLine(entry: object): string {
-  const line = JSON.stringify(entry)
+/** The fields before those of the record are the same in every line of a log. */
+function toLine(record: object, level: 'info' | 'warn'): string {
+  const head = `{"time":"${new Date().toISOString()}","level":"${level}","kind":"request",`
+  const line = head + JSON.stringify(record).slice(1)
   return ASCII.test(line) ? line : line.replace(UNSHOWN, escaped)
 }
 
