@@ -119,9 +119,10 @@ export class Holds {
         throw this.#refusal(limits[reply.meter], reply.waitMs)
       }
       if (reply.reply === 'NOFUNDS') throw shortOf(reply, applied)
-      const { reservedAt, free, room, ...left } = taken(reply)
-      count(room)
-      const warnings = warningsOf(account, applied, { ...left, free })
+      const held = taken(reply)
+      const { reservedAt, free } = held
+      count(held.room)
+      const warnings = warningsOf(account, applied, held)
       if (warnings.length > 0) request.onWarnings?.(warnings)
       this.#doubtful.delete(command.account)
       this.#clockOffset = reservedAt - Date.now()
@@ -275,10 +276,7 @@ export class Holds {
 
   #open(
     command: Reserve,
-    {
-      released,
-      ...state
-    }: { reservedAt: number; free?: Nanos; limits?: readonly Limit[]; released?: () => void },
+    state: { reservedAt: number; free?: Nanos; limits?: readonly Limit[]; released?: () => void },
   ): Hold {
     const parts = {
       ledger: this.#ledger,
@@ -292,7 +290,7 @@ export class Holds {
       failed: this.#events.failed,
       closed: (closed: Hold) => {
         this.#renewals.delete(closed)
-        released?.()
+        state.released?.()
       },
     }
     const hold = new Hold(parts, command, state)

@@ -80,7 +80,7 @@ export function send(
     const exchange = new Exchange(timeouts, signal, resolve, reject)
     if (signal.aborted) return
     try {
-      dispatcher.dispatch({ method: 'POST', ...inPieces(request), ...OWN_TIMERS }, exchange)
+      dispatcher.dispatch(optionsOf(request), exchange)
     } catch (error) {
       // ProxyAgent throws on headers that it does not accept.
       exchange.onResponseError(null, error instanceof Error ? error : new Error('not sent'))
@@ -92,14 +92,29 @@ export function send(
 const QUEUED_WHOLE_BYTES = 1_048_576
 const PIECE_BYTES = 262_144
 
-/** A large body as pieces, of which undici queues one at a time: it is sent when the last one is. */
-function inPieces({
-  body,
-  ...request
-}: UpstreamRequest): UpstreamRequest & { body: Buffer | Readable | null } {
-  if (body === null || body instanceof Readable) return { ...request, body }
-  if (Buffer.isBuffer(body) && body.length <= QUEUED_WHOLE_BYTES) return { ...request, body }
+/** The request as undici takes it. Its own time-outs are coarse and would continue during a pause. */
+function optionsOf(request: UpstreamRequest): Dispatcher.DispatchOptions {
+  const { method = 'POST', origin, path, headers, body } = request
+  const carrying = (sent: Buffer | Readable | null, length?: number) => ({
+    method,
+    origin,
+    path,
+    headers: length === undefined ? headers : { ...headers, 'content-length': String(length) },
+    body: sent,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  if (body === null || body instanceof Readable) return carrying(body)
+  if (Buffer.isBuffer(body) && body.length <= QUEUED_WHOLE_BYTES) return carrying(body)
   const parts = Buffer.isBuffer(body) ? [body] : body
+  return carrying(
+    inPieces(parts),
+    parts.reduce((sum, part) => sum + part.length, 0),
+  )
+}
+
+/** A large body as pieces, of which undici queues one at a time: it is sent when the last one is. */
+function inPieces(parts: readonly Buffer[]): Readable {
   const pieces = async function* () {
     for (const part of parts)
       for (let at = 0; at < part.length; at += PIECE_BYTES) {
@@ -108,13 +123,9 @@ function inPieces({
         await new Promise(setImmediate)
       }
   }
-  const stream = Readable.from(pieces(), { objectMode: false, highWaterMark: PIECE_BYTES })
-  const length = parts.reduce((sum, part) => sum + part.length, 0)
-  return { ...request, body: stream, headers: { ...request.headers, 'content-length': String(length) } }
+  return Readable.from(pieces(), { objectMode: false, highWaterMark: PIECE_BYTES })
 }
 
-/** undici's own time-outs are coarse and would continue during a pause. */
-const OWN_TIMERS = { headersTimeout: 0, bodyTimeout: 0 }
 /** With more bytes than this and no sink, the upstream must wait. */
 const MAX_UNATTACHED_BYTES = 65_536
 const STOPPED = new Error('stopped')

@@ -23,7 +23,7 @@ export interface PlannedTarget {
   /** Upstreams of the channel's type may lack the endpoint. */
   isOptionalEndpoint: boolean
   /** The dialect of the channel; absent if nothing is ever converted. */
-  api?: ApiName
+  api?: ApiName | undefined
   features: Features
   /** Model name to send. */
   model: string
@@ -51,14 +51,13 @@ export function planRoute(
     const serving = servingFor(route, target, channel, endpoint)
     if (serving === 'estimate') estimated = true
     if (serving === undefined || serving === 'estimate') continue
-    const api = CHANNEL_TYPE_FACTS[channel.type].api
     targets.push({
       key: `${namespace}/${target.channel}`,
       channel,
       target,
       lane: serving,
       isOptionalEndpoint: endpoint.unbilled === true || typeof endpoint.servedBy[channel.type] === 'object',
-      ...(api !== undefined && { api }),
+      api: CHANNEL_TYPE_FACTS[channel.type].api,
       features: featuresAt(target, channel),
       model: targetModel(target, upstreamModel),
     })

@@ -153,7 +153,10 @@ async function purchase(
   const bill = isLater(opened) ? await opened : opened
   let charged: Charged | undefined
   try {
-    const job = { ...plan, ...conversation, api: endpoint.api, upload: read.upload, bill }
+    const { request, lanes, preferred, watch } = conversation
+    const { route, targets } = plan
+    const { api } = endpoint
+    const job = { request, lanes, preferred, watch, route, targets, api, upload: read.upload, bill }
     charged = await ctx.stage('deliver', () => deliver(upstreams, ctx, job, client))
   } catch (error) {
     // To the client an estimate is more useful than an error because no upstream could count.

@@ -244,7 +244,10 @@ export class ProxyMetrics {
   /** `model`: the name of the ModelRoute. Cost in nano-dollars. */
   charged(model: string, channel: string, { cost, usage }: { cost: number; usage: Usage }): void {
     if (cost > 0) this.#cost.add(cost / NANOS_PER_DOLLAR, model, channel)
-    for (const [kind, count] of Object.entries(usage)) if (count > 0) this.#tokensByKind.add(count, kind)
+    for (const kind in usage) {
+      const count = usage[kind as keyof Usage] ?? 0
+      if (count > 0) this.#tokensByKind.add(count, kind)
+    }
   }
 
   usageLost(requests: number): void {

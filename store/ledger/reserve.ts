@@ -18,7 +18,8 @@ export function reserve(state: AccountState, command: Reserve, nowMs: number): R
   const leaseMs = natural('leaseMs', command.leaseMs)
   const meters = checkMeters(command.meters)
   const budgets = checkBudgets(command.budgets)
-  const payer = { sub, enforced, ...checkOverdrafts(command), budgets }
+  const { overdraft, subOverdraft } = checkOverdrafts(command)
+  const payer = { sub, enforced, overdraft, subOverdraft, budgets }
   if (state.closed) return { reply: 'NOACCT' }
   expireDue(state, nowMs, EXPIRED_AT_ONCE)
 

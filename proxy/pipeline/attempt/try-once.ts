@@ -70,7 +70,7 @@ export async function tryOnce(
   const startedAt = performance.now()
   let status: number | undefined
   let sent = false
-  const calling = { ...attempt, call: new UpstreamCall(cancel, drains, target.channel) }
+  const calling = { target, lane, place, call: new UpstreamCall(cancel, drains, target.channel) }
   const release = () => {
     calling.call.close()
     health.release(place)
@@ -146,10 +146,8 @@ function dispatch(
   { target: { channel, key }, lane, call }: Calling,
 ): Promise<UpstreamResponse> {
   const accept = request.head.stream ? 'text/event-stream' : 'application/json'
-  const timeouts = {
-    ...channel.timeoutsMs,
-    firstByte: route.retry.perTryTimeoutMs ?? channel.timeoutsMs.firstByte,
-  }
+  const { firstByte, idle, total } = channel.timeoutsMs
+  const timeouts = { firstByte: route.retry.perTryTimeoutMs ?? firstByte, idle, total }
   return send(
     dispatchers.get(key, channel),
     upstreamRequest(

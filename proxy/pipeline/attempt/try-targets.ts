@@ -86,7 +86,9 @@ export async function tryTargets(
     const place = health.acquire(target.key, target.model, target.channel.maxConcurrentRequests)
     if (place === undefined) continue
     job.bill?.attempting(target.key)
-    const outcome = await ctx.stage('attempt', () => tryOnce(upstreams, ctx, job, { ...next, place }))
+    const outcome = await ctx.stage('attempt', () =>
+      tryOnce(upstreams, ctx, job, { target, lane: next.lane, place }),
+    )
     if ('kind' in outcome) return outcome
     progress.last = outcome
     if (outcome.mayHaveWorked) progress.worked = target
@@ -130,11 +132,11 @@ function nextChoice(upstreams: Upstreams, job: AttemptJob, progress: Progress): 
   const target = nextTarget(upstreams, job, progress)
   if (target === undefined) return undefined
   const { key: channel, lane, api, model, features } = target
-  const { withoutLimit, ...changes } = progress.changes
+  const { withoutLimit, withoutCarriers, withoutState, emulate } = progress.changes
   const outputLimit = withoutLimit === true ? undefined : job.bill?.outputLimit
-  const how = { channel, lane, model, features, outputLimit, ...(api && { api }), ...changes }
+  const to = { channel, lane, api, model, features, outputLimit, withoutCarriers, withoutState, emulate }
   return rescued<Choice | undefined>(
-    () => after(job.lanes.open(how), (lane) => ({ target, lane })),
+    () => after(job.lanes.open(to), (lane) => ({ target, lane })),
     (error) => {
       // If the store is down no channel can be tried, so this error takes precedence over any upstream's.
       if (!(error instanceof GatewayError) || error.code === 'store_unavailable') throw error

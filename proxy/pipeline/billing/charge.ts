@@ -106,7 +106,8 @@ export function openBill(
     budgets: budgets.length > 0 ? budgets.map(({ budget }) => budget.id) : undefined,
     tags: tags === NO_TAGS ? undefined : tags,
   }
-  return after(takeHold(billing, ctx, { ...order, route, about, budgets, teller }), (hold) => {
+  const { request, images = 0 } = order
+  return after(takeHold(billing, ctx, { route, request, images, about, budgets, teller }), (hold) => {
     record.hold = hold?.amount
     return new RequestBill(billing, ctx, { order, route, about }, hold)
   })
@@ -252,7 +253,8 @@ function withCalls({ usage, target }: Charged, { hostedTools = [] }: RequestHead
 }
 
 /** Calls of hosted tools to hold for: no upstream bounds their number by itself. */
-function callsHeld({ hostedTools = [] }: RequestHead): HoldSize['calls'] {
+function callsHeld({ hostedTools }: RequestHead): HoldSize['calls'] {
+  if (hostedTools === undefined) return undefined
   return Object.fromEntries(
     hostedTools.map(({ tool, mostCalls, unreportedCalls }) => [
       tool,
@@ -273,11 +275,11 @@ function takeHold(
   {
     route,
     request,
-    images = 0,
+    images,
     about,
     budgets,
     teller,
-  }: Order & { about: EntryNote; budgets: AppliedBudget[]; teller: Teller },
+  }: Required<Order> & { about: EntryNote; budgets: AppliedBudget[]; teller: Teller },
 ): Soon<Hold | undefined> {
   if (account === undefined) return undefined
   const { input, maxOutputTokens, choices, tier, images: requested } = request.head
@@ -293,7 +295,9 @@ function takeHold(
   const tokens = size.inputTokens + outputTokens
   const limits = limitsOf({ key, account, model, tokens })
   const note = { ...about, tokens: withoutZeros(begun) }
-  return holds.take(account, { id, amount, seen, note, limits, budgets, ...teller, cancel }, time)
+  const { onLimits, onWarnings } = teller
+  const wanted = { id, amount, seen, note, limits, budgets, onLimits, onWarnings, cancel }
+  return holds.take(account, wanted, time)
 }
 
 /** `metered`: money bounds what the caller may use. */

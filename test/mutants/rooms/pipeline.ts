@@ -278,7 +278,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/attempt/try-once.ts',
     'test/e2e/channels.test.ts',
     // A route waits as long as its slowest channel.
-    ['route.retry.perTryTimeoutMs ?? channel', 'channel'],
+    ['route.retry.perTryTimeoutMs ?? firstByte', 'firstByte'],
     // A channel that answers still approaches ejection.
     ["if ('answer' in result) health.succeeded(place)", ''],
   ),

@@ -15,8 +15,10 @@ export function isImpossible(value: unknown): boolean {
 
 /** The counts above zero. */
 export function positive<K extends string>(counts: Record<K, number | undefined>): { [k in K]?: number } {
-  const kept = Object.entries<number | undefined>(counts).filter(
-    ([, value]) => value !== undefined && value > 0,
-  )
-  return Object.fromEntries(kept) as { [k in K]?: number }
+  const kept: { [k in K]?: number } = {}
+  for (const kind in counts) {
+    const value = counts[kind]
+    if (value !== undefined && value > 0) kept[kind] = value
+  }
+  return kept
 }
