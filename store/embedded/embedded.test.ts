@@ -87,6 +87,21 @@ test('a trim leaves the newest fifty thousand entries of an account, or those th
   expect(await kept()).toEqual([50_000, '1000-2', '1000-2'])
 })
 
+test('two hundred accounts in use share the memory: a trim leaves each its newest thousand entries', async () => {
+  const { ledger } = createEmbeddedStore({ now: () => 1_000 })
+  const accounts = Array.from({ length: 200 }, (_, n) => `a${n}`)
+  for (const account of accounts) {
+    await ledger.open({ account, epoch: 1, create: true })
+    await ledger.topup({ account, epoch: 1, id: 'default/first', amount: 1 })
+  }
+  for (let n = 0; n < 1_000; n++)
+    await ledger.topup({ account: 'a7', epoch: 1, id: `default/c${n}`, amount: 1 })
+  for (const account of accounts) await ledger.trim(account, undefined, 60_000)
+  expect(await ledger.entries('a7', undefined, 60_000)).toHaveLength(1_000)
+  expect(await ledger.entries('a8', undefined, 60_000)).toHaveLength(1)
+  expect((await ledger.balance('a7'))?.posted).toBe(1_001)
+})
+
 test('a settle of long ago in requests is not charged again, although its mark is gone', async () => {
   let now = 1_000
   const { ledger } = createEmbeddedStore({ now: () => now })

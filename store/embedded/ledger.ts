@@ -11,8 +11,11 @@ import { type OldSettle, settle } from '../ledger/settle.ts'
 import { AccountState } from '../ledger/state.ts'
 import { count, parseTag, rowsOf, type UsageBook } from '../ledger/usage.ts'
 
-/** Entries that a trim leaves an account, at most: thousands of requests a second would fill gigabytes in two hours. */
-const MOST_ENTRIES = 50_000
+/** Entries that a trim leaves an account, and ids of a quarter of an hour: thousands of requests a second would fill gigabytes. */
+const MOST_OF_ACCOUNT = 50_000
+/** The accounts in use share this many, but each keeps the newest LEAST_OF_ACCOUNT. */
+const MOST_IN_ALL = 200_000
+const LEAST_OF_ACCOUNT = 1_000
 const TRIM_EVERY_MS = 10_000
 
 export interface EmbeddedLedger extends Ledger {
@@ -42,6 +45,9 @@ export function createLedger(now: () => number): EmbeddedLedger {
     touched.set(account, at)
   }
 
+  const mostOfAccount = () =>
+    Math.max(LEAST_OF_ACCOUNT, Math.min(MOST_OF_ACCOUNT, Math.floor(MOST_IN_ALL / touched.size)))
+
   function bookOf(account: string): UsageBook {
     const known = books.get(account)
     if (known !== undefined) return known
@@ -55,7 +61,7 @@ export function createLedger(now: () => number): EmbeddedLedger {
     async open({ account, epoch, create, closed = false }) {
       const known = accounts.get(account)
       if (known === undefined && !create) return 'NOACCT'
-      const state = known ?? new AccountState(account)
+      const state = known ?? new AccountState(account, mostOfAccount)
       if (isFenced(state, epoch)) return 'FENCED'
       state.closed = closed
       if (known !== undefined) return 'DUP'
@@ -101,7 +107,7 @@ export function createLedger(now: () => number): EmbeddedLedger {
       const state = accounts.get(account)
       if (state === undefined) return
       if (upTo !== undefined) state.journaled = later(state.journaled, upTo)
-      const oldest = later(state.log.newest(MOST_ENTRIES), `${Math.max(0, now() - keepMs)}-0`)
+      const oldest = later(state.log.newest(mostOfAccount()), `${Math.max(0, now() - keepMs)}-0`)
       const before = upTo !== undefined && compareEntries(upTo, oldest) < 0 ? upTo : oldest
       if (state.log.trim(before) > 0) state.trimmedTo = later(state.trimmedTo, before)
       forgetEmpty(state, now())

@@ -55,7 +55,7 @@ export class AccountState implements Meters, Budgets {
   /** By request id. */
   readonly live = new Map<string, LiveHold>()
   readonly expired = new Map<string, ExpiredHold>()
-  readonly tombstones = new Tombstones()
+  readonly tombstones: Tombstones
   readonly fills: Meters['fills'] = new Map()
   readonly running: Meters['running'] = new Map()
   readonly budgets: Budgets['budgets'] = new Map()
@@ -76,8 +76,10 @@ export class AccountState implements Meters, Budgets {
   journaled: string | undefined
   trimmedTo: string | undefined
 
-  constructor(account: string) {
+  /** `mostIds`: see Tombstones. */
+  constructor(account: string, mostIds?: () => number) {
     this.account = account
+    this.tombstones = new Tombstones(mostIds)
   }
 
   /** Of a sub-account, or (undefined) of the account itself. */

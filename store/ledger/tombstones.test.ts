@@ -12,6 +12,18 @@ test('however fast they come, the newest fifty thousand ids are known, and memor
   expect(tombstones.get('r50000', now)).toBeUndefined()
 })
 
+test('a smaller bound that is set later takes effect', () => {
+  let most = 50
+  const tombstones = new Tombstones(() => most)
+  const now = 1_000 * KEEP_MS
+  for (let n = 0; n < 20; n++) tombstones.add(`r${n}`, tombstone(n), now)
+  most = 10
+  for (let n = 20; n < 31; n++) tombstones.add(`r${n}`, tombstone(n), now)
+  expect(tombstones.get('r30', now)).toEqual(tombstone(30))
+  expect(tombstones.get('r20', now)).toEqual(tombstone(20))
+  expect(tombstones.get('r19', now)).toBeUndefined()
+})
+
 test('a few ids are known for as long as a repeat may come', () => {
   const tombstones = new Tombstones()
   const now = 1_000 * KEEP_MS

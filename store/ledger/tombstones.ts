@@ -1,14 +1,13 @@
 /**
  * The ids of settled requests with their costs and entries, so that a repeated command changes nothing. Each is kept for KEEP_MS at
- * least, or until MOST newer ones have followed: they lie in buckets by time, and a bucket is dropped whole.
+ * least, or until enough newer ones have followed: they lie in buckets by time, and a bucket is dropped whole.
  */
 
 /** Longer than a lease, the longest request and the longest retry of a settle together. */
 export const KEEP_MS = 15 * 60_000
 /** A reserve looks into the bucket before the current one only this long: it may be late, but not by minutes. */
 export const RECENT_MS = 60_000
-/** Of one bucket. Without this, an account with thousands of requests a second would take gigabytes. */
-const MOST = 50_000
+const MOST_IN_BUCKET = 50_000
 
 export interface Tombstone {
   cost: string
@@ -24,6 +23,12 @@ export class Tombstones {
   #began = Number.NEGATIVE_INFINITY
   /** Ids that were added until then may be dropped before their time. */
   #droppedTo = Number.NEGATIVE_INFINITY
+  readonly #most: () => number
+
+  /** `most`: ids of one bucket. Without it, an account with thousands of requests a second would take gigabytes. */
+  constructor(most = () => MOST_IN_BUCKET) {
+    this.#most = most
+  }
 
   /** Whether the ids of all requests that were settled after `sinceMs` are known. */
   knowsAll(sinceMs: number, nowMs: number): boolean {
@@ -46,7 +51,7 @@ export class Tombstones {
   add(id: string, tombstone: Tombstone, nowMs: number): void {
     const number = this.#numberAt(nowMs)
     const known = this.#buckets.get(number)
-    const isFull = known !== undefined && known.size >= MOST
+    const isFull = known !== undefined && known.size >= this.#most()
     if (isFull) this.#droppedTo = this.#began
     const bucket = known === undefined || isFull ? this.#begin(isFull ? number + 1 : number, nowMs) : known
     bucket.set(id, tombstone)

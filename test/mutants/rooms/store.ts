@@ -34,13 +34,15 @@ export const STORE: Mutant[] = [
     'store/embedded/ledger.ts',
     'store/embedded/embedded.test.ts',
     // The entries of two hours fill the memory.
-    ['later(state.log.newest(MOST_ENTRIES), ', 'later(undefined, '],
+    ['later(state.log.newest(mostOfAccount()), ', 'later(undefined, '],
+    // Each of hundreds of accounts fills as much memory as one alone.
+    ['Math.floor(MOST_IN_ALL / touched.size)', 'MOST_IN_ALL'],
   ),
   ...faults(
     'store/ledger/tombstones.ts',
     'store/ledger/tombstones.test.ts',
     // The ids of a quarter of an hour fill the memory.
-    ['known.size >= MOST', 'false'],
+    ['known.size >= this.#most()', 'false'],
   ),
   // Among many requests a settle that is sent twice is charged twice.
   ...faults('store/ledger/tombstones.ts', 'store/embedded/embedded.test.ts', [
