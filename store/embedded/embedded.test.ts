@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { TABLE_VERSION } from '../../contract/table/records.ts'
+import type { Ledger } from '../ledger/contract.ts'
 import { createEmbeddedStore } from './index.ts'
 
 const binding = { channel: 'east', upstreamId: 'u', native: true, contextTokens: 1, root: 'r' }
@@ -87,19 +88,34 @@ test('a trim leaves the newest fifty thousand entries of an account, or those th
   expect(await kept()).toEqual([50_000, '1000-2', '1000-2'])
 })
 
-test('two hundred accounts in use share the memory: a trim leaves each its newest thousand entries', async () => {
-  const { ledger } = createEmbeddedStore({ now: () => 1_000 })
-  const accounts = Array.from({ length: 200 }, (_, n) => `a${n}`)
-  for (const account of accounts) {
-    await ledger.open({ account, epoch: 1, create: true })
-    await ledger.topup({ account, epoch: 1, id: 'default/first', amount: 1 })
+describe('the memory of entries', () => {
+  const about = { model: 'm', channel: 'c', key: 'k', endpoint: 'chat', tier: '', price: '' }
+  const note = { ...about, reason: 'usage' as const, tokens: {}, flags: [] }
+
+  /** Entries that a trim leaves an account of 1,200 requests beside these. */
+  async function keptBeside(accounts: string[], use: (ledger: Ledger, account: string) => Promise<unknown>) {
+    const { ledger } = createEmbeddedStore({ now: () => 1_000 })
+    for (const account of [...accounts, 'busy']) await ledger.open({ account, epoch: 1, create: true })
+    for (const account of accounts) await use(ledger, account)
+    for (let n = 0; n < 1_200; n++)
+      await ledger.settle({ account: 'busy', id: `r${n}`, actual: 1, reservedAt: 1_000, note })
+    for (const account of [...accounts, 'busy']) await ledger.trim(account, undefined, 60_000)
+    expect((await ledger.balance('busy'))?.posted).toBe(-1_200)
+    return (await ledger.entries('busy', undefined, 60_000)).length
   }
-  for (let n = 0; n < 1_000; n++)
-    await ledger.topup({ account: 'a7', epoch: 1, id: `default/c${n}`, amount: 1 })
-  for (const account of accounts) await ledger.trim(account, undefined, 60_000)
-  expect(await ledger.entries('a7', undefined, 60_000)).toHaveLength(1_000)
-  expect(await ledger.entries('a8', undefined, 60_000)).toHaveLength(1)
-  expect((await ledger.balance('a7'))?.posted).toBe(1_001)
+  const others = Array.from({ length: 200 }, (_, n) => `a${n}`)
+
+  test('is shared by two hundred accounts with requests, and each keeps its newest thousand', async () => {
+    const requests = (ledger: Ledger, account: string) =>
+      Promise.resolve(ledger.settle({ account, id: 'r', actual: 1, reservedAt: 1_000, note }))
+    expect(await keptBeside(others, requests)).toBe(1_000)
+  })
+
+  test('is not taken by accounts that only have credits', async () => {
+    const credit = (ledger: Ledger, account: string) =>
+      ledger.topup({ account, epoch: 1, id: 'default/c', amount: 1 })
+    expect(await keptBeside(others, credit)).toBe(1_200)
+  })
 })
 
 test('a settle of long ago in requests is not charged again, although its mark is gone', async () => {

@@ -13,7 +13,7 @@ import { count, parseTag, rowsOf, type UsageBook } from '../ledger/usage.ts'
 
 /** Entries that a trim leaves an account, and ids of a quarter of an hour: thousands of requests a second would fill gigabytes. */
 const MOST_OF_ACCOUNT = 50_000
-/** The accounts in use share this many, but each keeps the newest LEAST_OF_ACCOUNT. */
+/** The accounts that have sent requests share this many, but each keeps the newest LEAST_OF_ACCOUNT. */
 const MOST_IN_ALL = 200_000
 const LEAST_OF_ACCOUNT = 1_000
 const TRIM_EVERY_MS = 10_000
@@ -30,6 +30,8 @@ export function createLedger(now: () => number): EmbeddedLedger {
   const books = new Map<string, UsageBook>()
   /** In the order of the last touch. */
   const touched = new Map<string, number>()
+  /** Accounts that have sent requests since the start. */
+  const requesting = new Set<string>()
 
   function run<Reply>(account: string, unknown: Reply, command: (state: AccountState) => Reply): Reply {
     const state = accounts.get(account)
@@ -46,7 +48,7 @@ export function createLedger(now: () => number): EmbeddedLedger {
   }
 
   const mostOfAccount = () =>
-    Math.max(LEAST_OF_ACCOUNT, Math.min(MOST_OF_ACCOUNT, Math.floor(MOST_IN_ALL / touched.size)))
+    Math.max(LEAST_OF_ACCOUNT, Math.min(MOST_OF_ACCOUNT, Math.floor(MOST_IN_ALL / requesting.size)))
 
   function bookOf(account: string): UsageBook {
     const known = books.get(account)
@@ -87,7 +89,10 @@ export function createLedger(now: () => number): EmbeddedLedger {
     settle(command) {
       const own = { ...command, note: frozen(command.note) }
       const post = (proven: boolean): SettleReply | OldSettle =>
-        run(command.account, { reply: 'NOACCT' }, (state) => settle(state, own, now(), proven))
+        run(command.account, { reply: 'NOACCT' }, (state) => {
+          requesting.add(state.account)
+          return settle(state, own, now(), proven)
+        })
       const reply = post(false)
       if (reply.reply !== 'OLD') return reply
       return settleOld(ledger, command, reply.setBackMs, async () => post(true) as SettleReply)

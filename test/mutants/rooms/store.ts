@@ -36,7 +36,9 @@ export const STORE: Mutant[] = [
     // The entries of two hours fill the memory.
     ['later(state.log.newest(mostOfAccount()), ', 'later(undefined, '],
     // Each of hundreds of accounts fills as much memory as one alone.
-    ['Math.floor(MOST_IN_ALL / touched.size)', 'MOST_IN_ALL'],
+    ['Math.floor(MOST_IN_ALL / requesting.size)', 'MOST_IN_ALL'],
+    // Accounts that send no requests take from those that do.
+    ['MOST_IN_ALL / requesting.size', 'MOST_IN_ALL / accounts.size'],
   ),
   ...faults(
     'store/ledger/tombstones.ts',
