@@ -17,7 +17,7 @@ const nanos = z.int()
 const milliseconds = z.int().min(0)
 
 /** An upstream, with all that a call needs. In plain text only in memory: a shared store seals it. */
-const channelRecord = z.object({
+export const channelRecord = z.object({
   name: z.string(),
   type: z.enum(CHANNEL_TYPES),
   baseURL: z.string(),
@@ -98,7 +98,7 @@ const targetRecord = z.object({
 })
 export type TargetRecord = z.output<typeof targetRecord>
 
-const routeRecord = z.object({
+export const routeRecord = z.object({
   /** Name of the ModelRoute: the only model label that metrics carry. */
   name: z.string(),
   /** As clients send it; a wildcard ends in `*`. */
@@ -135,14 +135,17 @@ const routeRecord = z.object({
 })
 export type RouteRecord = z.output<typeof routeRecord>
 
-/** Routes and channels of all namespaces. */
-export const tableRecord = z.object({
-  version: z.literal(TABLE_VERSION),
-  namespaces: z.record(
-    z.string(),
-    z.object({ routes: z.array(routeRecord), channels: z.record(z.string(), channelRecord) }),
-  ),
-})
+/** Routes and channels of all namespaces, in this form each. */
+const tableOf = <R extends z.ZodType, C extends z.ZodType>(route: R, channel: C) =>
+  z.object({
+    version: z.literal(TABLE_VERSION),
+    namespaces: z.record(
+      z.string(),
+      z.object({ routes: z.array(route), channels: z.record(z.string(), channel) }),
+    ),
+  })
+
+export const tableRecord = tableOf(routeRecord, channelRecord)
 export type TableRecord = z.output<typeof tableRecord>
 
 /** A limit of a key or an account. */
@@ -230,5 +233,8 @@ export const accountRecord = z.object({
 export type AccountRecord = z.output<typeof accountRecord>
 
 /** The table as proxies read it, with the leader's epoch and the generation. */
-export const publishedTable = z.object({ epoch: z.int(), generation: z.int(), table: tableRecord })
-export type PublishedTable = z.output<typeof publishedTable>
+export const publishedTableOf = <R extends z.ZodType, C extends z.ZodType>(route: R, channel: C) =>
+  z.object({ epoch: z.int(), generation: z.int(), table: tableOf(route, channel) })
+export type PublishedTable = z.output<
+  ReturnType<typeof publishedTableOf<typeof routeRecord, typeof channelRecord>>
+>

@@ -1,12 +1,7 @@
 /** Sealed tables and records in Redis; every publication is one script. docs/redis.md describes the layout. */
 import { z } from 'zod'
 import type { Log } from '../../contract/log.ts'
-import {
-  accountRecord,
-  keyRecord,
-  type PublishedTable,
-  publishedTable,
-} from '../../contract/table/records.ts'
+import { accountRecord, keyRecord, type PublishedTable } from '../../contract/table/records.ts'
 import { type ConfigStore, type Position, RecordUnreadable } from '../contract.ts'
 import { accountRecordKey, EPOCH, keyRecordKey, LEADER, MANIFEST, PROXIES, TABLE } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
@@ -24,6 +19,7 @@ import { ChangeFollower } from './follow.ts'
 import { hashesOfKeys, inspect, readManifest } from './inspect.ts'
 import { lifetime } from './lifetime.ts'
 import { accountField, keyField, verifyEnvelope } from './manifest.ts'
+import { openRecord, openTable } from './open-sealed.ts'
 import { publishCall } from './publication.ts'
 
 /** Time for commands on the table, which may have megabytes. */
@@ -51,7 +47,7 @@ export function createRedisConfig(
     const reply = tableReply.parse(await connection.run('config/table', [TABLE, MANIFEST], [], LARGE_MS))
     const sealed = verifyEnvelope(TABLE, reply.sealed, reply.note)
     if (sealed === undefined) return undefined
-    const document = open(ring, TABLE, sealed, publishedTable)
+    const document = await openTable(ring, TABLE, sealed)
     // Later publications may not have changed the table.
     return {
       epoch: reply.epoch ?? document.epoch,
@@ -73,7 +69,7 @@ export function createRedisConfig(
   async function record<R>(key: string, field: string, schema: z.ZodType<R>): Promise<R | undefined> {
     const reply = recordReply.parse(await connection.run('config/record', [key, MANIFEST], [field]))
     const sealed = verifyEnvelope(key, reply.sealed, reply.note)
-    return sealed === undefined ? undefined : open(ring, key, sealed, schema)
+    return sealed === undefined ? undefined : openRecord(ring, key, sealed, schema)
   }
 
   async function position(): Promise<Position> {
@@ -138,25 +134,4 @@ export function createRedisConfig(
       await Promise.all([...followers].map((follower) => follower.stop()))
     },
   }
-}
-
-/** Throws RecordUnreadable, which never quotes the record. */
-function open<R>(ring: KeyRing, name: string, sealed: string, schema: z.ZodType<R>): R {
-  try {
-    return schema.parse(JSON.parse(ring.open(name, sealed).text))
-  } catch (error) {
-    throw new RecordUnreadable(`${name}: ${reasonOf(error)}`)
-  }
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof z.ZodError) {
-    const [first] = error.issues
-    return `does not match the schema at ${first?.path.join('.') || 'its root'}`
-  }
-  return error instanceof SyntaxError
-    ? 'not JSON'
-    : error instanceof Error
-      ? error.message
-      : 'cannot be opened'
 }

@@ -20,6 +20,14 @@ export const STORE: Mutant[] = [
     ["if redis.call('GET', KEYS[1]) == ARGV[1] then ", 'if true then '],
   ),
   ...faults(
+    'store/redis/open-sealed.ts',
+    'store/redis/open-sealed.test.ts',
+    // All requests wait until a large table is checked.
+    ['if (found.length % CHECKED_AT_ONCE === 0) await othersTurn()', ''],
+    // The error does not say in which route.
+    ['[...at, ...(error.issues[0]?.path ?? [])]', '[...(error.issues[0]?.path ?? [])]'],
+  ),
+  ...faults(
     'store/embedded/config.ts',
     CONFORMANCE,
     // A replaced controller continues to write.

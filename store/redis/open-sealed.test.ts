@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import { featuresOf } from '../../contract/profiles.ts'
+import {
+  type ChannelRecord,
+  type PublishedTable,
+  type RouteRecord,
+  TABLE_VERSION,
+} from '../../contract/table/records.ts'
+import { RecordUnreadable } from '../contract.ts'
+import { ephemeralKeyRing } from '../sealing.ts'
+import { openTable } from './open-sealed.ts'
+
+const NAME = 'the-table'
+const ring = ephemeralKeyRing()
+
+const route = (model: string): RouteRecord => ({
+  name: model,
+  model,
+  created: 1_700_000_000,
+  targets: [{ channel: 'main', priority: 0, weight: 1 }],
+  affinity: { mode: 'None', ttlMs: 3_600_000 },
+  retry: { attempts: 3, on: [] },
+  conversion: { unsupported: 'Drop' },
+  rewriteModel: false,
+  free: true,
+  display: {},
+})
+
+const channel = (name: string): ChannelRecord => ({
+  name,
+  type: 'messages',
+  baseURL: 'http://127.0.0.1:1',
+  auth: { scheme: 'XApiKey', secret: 'a-secret' },
+  headers: { 'x-team': 'a' },
+  query: {},
+  profile: 'generic',
+  features: featuresOf('messages', 'generic'),
+  timeoutsMs: { connect: 1, firstByte: 1, idle: 1, total: 1 },
+  ejection: { consecutiveFailures: 5, intervalMs: 1, maxIntervalMs: 1 },
+})
+
+function document(routes: number): PublishedTable {
+  const namespace = (from: number) => ({
+    routes: Array.from({ length: routes }, (_, n) => route(`model-${from + n}`)),
+    channels: { main: channel('main'), other: channel('other') },
+  })
+  const namespaces = { default: namespace(0), team: namespace(routes) }
+  return { epoch: 3, generation: 7, table: { version: TABLE_VERSION, namespaces } }
+}
+
+const sealed = (value: unknown) => ring.seal(NAME, JSON.stringify(value))
+
+test('a table opens with the routes in their order and the channels of each namespace', async () => {
+  const published = document(120)
+  expect(await openTable(ring, NAME, sealed(published))).toEqual(published)
+  const empty = { ...published, table: { version: TABLE_VERSION, namespaces: {} } }
+  expect(await openTable(ring, NAME, sealed(empty))).toEqual(empty)
+})
+
+test('a large table lets other work run while it opens', async () => {
+  let turns = 0
+  let open = true
+  const other = () => {
+    turns++
+    if (open) setImmediate(other)
+  }
+  setImmediate(other)
+  await openTable(ring, NAME, sealed(document(500)))
+  open = false
+  // Two namespaces of ten steps each.
+  expect(turns).toBeGreaterThanOrEqual(20)
+})
+
+/** A table whose last route of a namespace, or one of its channels, is changed. */
+function broken(change: (team: { routes: object[]; channels: Record<string, object> }) => void): unknown {
+  const { table, ...position } = document(120)
+  const { default: kept, team } = structuredClone(table.namespaces)
+  if (team === undefined) throw new Error('no namespace')
+  change(team)
+  return { ...position, table: { ...table, namespaces: { default: kept, team } } }
+}
+
+test.each([
+  [
+    'a route',
+    broken(({ routes }) => {
+      routes[119] = { ...route('x'), targets: [{ channel: 'main', priority: 'high', weight: 1 }] }
+    }),
+    'does not match the schema at table.namespaces.team.routes.119.targets.0.priority',
+  ],
+  [
+    'a channel',
+    broken(({ channels }) => {
+      channels.other = { ...channel('other'), auth: { scheme: 'Bearer', secret: 5 } }
+    }),
+    'does not match the schema at table.namespaces.team.channels.other.auth.secret',
+  ],
+  [
+    'a version of later',
+    { ...document(1), table: { version: TABLE_VERSION + 1, namespaces: {} } },
+    'does not match the schema at table.version',
+  ],
+  ['a text', 'x', 'does not match the schema at its root'],
+])('%s that breaks the schema is named by its place', async (_, value, problem) => {
+  await expect(openTable(ring, NAME, sealed(value))).rejects.toEqual(
+    new RecordUnreadable(`${NAME}: ${problem}`),
+  )
+})
+
+test('a table that is no JSON, and one under another name, do not open', async () => {
+  await expect(openTable(ring, NAME, ring.seal(NAME, '{"epoch"'))).rejects.toEqual(
+    new RecordUnreadable(`${NAME}: not JSON`),
+  )
+  await expect(openTable(ring, NAME, ring.seal('another', '{}'))).rejects.toBeInstanceOf(RecordUnreadable)
+})
