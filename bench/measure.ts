@@ -14,7 +14,7 @@ export interface Measurement extends LoadResult {
   /** CPU microseconds of the target and of its Redis, for each unit. */
   cpuMicros: number
   redisMicros?: number
-  /** 99th percentile of the event loop delay in milliseconds, without the resolution of its timer. */
+  /** 99th percentile of the event loop delay in milliseconds. */
   loopDelayMs?: number
   /** Why it does not count. */
   void?: string
@@ -97,12 +97,9 @@ async function finished(upstream: Upstream): Promise<number> {
   return Object.values(await upstream.log()).reduce((sum, counts) => sum + counts.finished, 0)
 }
 
-/** The timer that measures the delay fires every 10 ms. */
-const RESOLUTION_MS = 10
-
 export function loopDelayOf(metrics: string): number | undefined {
   const [, seconds] = /^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(metrics) ?? []
-  return seconds === undefined ? undefined : Math.max(0, Number(seconds) * 1_000 - RESOLUTION_MS)
+  return seconds === undefined ? undefined : Number(seconds) * 1_000
 }
 
 export function median(values: readonly number[]): number {

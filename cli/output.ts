@@ -4,7 +4,7 @@ import { withDeadline } from '../kit/time.ts'
 import { textLine } from './log-text.ts'
 
 /** Lines are buffered up to this many characters or this long, because a write costs more than a line. */
-const BUFFERED_CHARACTERS = 8_192
+const BUFFERED_CHARACTERS = 65_536
 const BUFFERED_MS = 25
 /** How far a reader of standard output may lag behind before new lines are dropped. */
 const MAX_UNREAD_BYTES = 16_777_216

@@ -1,5 +1,5 @@
 /** Refuses new requests before their bodies are read, when the process or one client has too many. */
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { watchLoopDelay } from '../../kit/loop-delay.ts'
 import { GatewayError } from '../errors.ts'
 import { ClientLoad } from './client-load.ts'
 
@@ -16,8 +16,6 @@ export interface LoadLimits {
 const SAMPLE_MS = 500
 /** Four samples in a row make two seconds. */
 const BAD_SAMPLES = 4
-/** The sampling interval, which the monitor counts as delay. */
-const RESOLUTION_MS = 20
 const NS_PER_MS = 1_000_000
 /** Memory counts as full only when this share of the bound is in use. */
 const USED_SHARE = 0.5
@@ -27,7 +25,7 @@ const ALWAYS_SERVED = 8
 export class Overload {
   readonly #limits: LoadLimits
   readonly #clients: ClientLoad
-  readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  readonly #loop = watchLoopDelay()
   readonly #timer: NodeJS.Timeout
   #badSamples = 0
   #isFull = false
@@ -36,7 +34,6 @@ export class Overload {
   constructor(limits: LoadLimits) {
     this.#limits = limits
     this.#clients = new ClientLoad(limits.maxInFlightPerClient)
-    this.#delay.enable()
     this.#timer = setInterval(() => this.#sample(), SAMPLE_MS)
     this.#timer.unref()
   }
@@ -64,18 +61,18 @@ export class Overload {
 
   stop(): void {
     clearInterval(this.#timer)
-    this.#delay.disable()
+    this.#loop.stop()
   }
 
   #sample(): void {
-    const delayMs = this.#delay.percentile(99) / NS_PER_MS - RESOLUTION_MS
+    const { delays } = this.#loop
+    const delayMs = delays.percentile(99) / NS_PER_MS
+    delays.reset()
     const isLate = delayMs > this.#limits.maxLoopDelayMs
     this.#badSamples = isLate ? this.#badSamples + 1 : 0
     const { maxMemoryBytes } = this.#limits
     // An allocator keeps freed memory for a long time, so a large rss alone is not load.
     const { rss, heapUsed, external } = process.memoryUsage()
     this.#isFull = rss > maxMemoryBytes && heapUsed + external > maxMemoryBytes * USED_SHARE
-    // Resetting in this turn would lose a delay that began in it.
-    setImmediate(() => this.#delay.reset())
   }
 }

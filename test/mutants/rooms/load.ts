@@ -5,8 +5,8 @@ export const LOAD: Mutant[] = [
   ...faults(
     'proxy/server/overload.ts',
     'proxy/server/overload.test.ts',
-    // The timer's own resolution counts as delay.
-    [' / NS_PER_MS - RESOLUTION_MS', ' / NS_PER_MS'],
+    // A delay is remembered for ever.
+    ['    delays.reset()\n', ''],
     // A process that never returns memory stops serving.
     [' && this.inFlight >= ALWAYS_SERVED', ''],
     // A client that reached its limit is refused forever.
@@ -20,6 +20,24 @@ export const LOAD: Mutant[] = [
     // Each address of a /64 has its own limit.
     ["address === undefined ? '' : networkOf(address)", "address ?? ''"],
     ['if (this.#inFlight.of(client) >= this.#max)', 'if (this.#inFlight.of(client) > this.#max)'],
+  ),
+  ...faults(
+    'kit/loop-delay.ts',
+    'kit/loop-delay.test.ts',
+    // A late look is expected to be late.
+    ['due = now + LOOK_MS\n  for', 'for'],
+    // The first of two that stops ends the watch of the other.
+    ['    if (histograms.size > 0) return\n', ''],
+    // A watch after the last one counts nothing.
+    ['      timer = undefined\n', ''],
+  ),
+  ...faults(
+    'admin/process-metrics.ts',
+    'admin/process-metrics.test.ts',
+    // Each scrape shows all delays since the start.
+    ['    delays.reset()\n', ''],
+    // An idle process wakes 100 times a second.
+    [', eventLoopMonitoringPrecision: MAX_TIMER_MS', ''],
   ),
   ...faults(
     'kit/thread-pool.ts',
