@@ -45,3 +45,28 @@ test('a text is refused when the reader does not take it in time', async () => {
   const { said } = program(', 200')
   expect(await said).toMatch(/ refused$/)
 })
+
+test('lines are written soon, those of a later moment too, and the rest when the output closes', async () => {
+  const script = `
+import { openOutput } from '${new URL('./output.ts', import.meta.url)}'
+const out = openOutput('json')
+out.writeLine('one')
+out.writeLine('two')
+process.stdin.once('data', () => {
+  out.writeLine('three')
+  process.stdin.once('data', () => {
+    out.writeLine('four')
+    out.close()
+    process.exit()
+  })
+})
+`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const seen: string[] = []
+  for await (const chunk of child.stdout) {
+    seen.push(...String(chunk).trimEnd().split('\n'))
+    if (seen.length >= 2) child.stdin.write('\n')
+  }
+  expect(seen).toEqual(['one', 'two', 'three', 'four'])
+})

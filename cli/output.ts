@@ -53,22 +53,23 @@ export function openOutput(format: 'auto' | 'text' | 'json', unreadMs = UNREAD_M
     for (const { reject } of waiting.splice(0)) reject(error)
   })
   let buffer = ''
+  // Set while lines wait: a timer that runs without any would wake an idle process.
+  let timer: NodeJS.Timeout | undefined
   const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
     if (buffer !== '') put(buffer)
     buffer = ''
   }
-  const timer = setInterval(flush, BUFFERED_MS)
-  timer.unref()
+  const add = (lines: string) => {
+    buffer += `${lines}\n`
+    if (buffer.length >= BUFFERED_CHARACTERS) flush()
+    else timer ??= setTimeout(flush, BUFFERED_MS).unref()
+  }
   return {
     destination: { write: (line) => put(asText ? `${textLine(line)}\n` : line) },
-    writeLine(line) {
-      buffer += `${asText ? textLine(line) : line}\n`
-      if (buffer.length >= BUFFERED_CHARACTERS) flush()
-    },
-    writeLines(lines) {
-      buffer += `${asText ? lines.split('\n').map(textLine).join('\n') : lines}\n`
-      if (buffer.length >= BUFFERED_CHARACTERS) flush()
-    },
+    writeLine: (line) => add(asText ? textLine(line) : line),
+    writeLines: (lines) => add(asText ? lines.split('\n').map(textLine).join('\n') : lines),
     write(text) {
       flush()
       const before = given
@@ -78,7 +79,6 @@ export function openOutput(format: 'auto' | 'text' | 'json', unreadMs = UNREAD_M
       return withDeadline(taken, unreadMs, notRead)
     },
     close() {
-      clearInterval(timer)
       flush()
       out.flushSync()
     },

@@ -3,6 +3,14 @@ import { faults, type Mutant } from '../fault.ts'
 
 export const TOOLS: Mutant[] = [
   ...faults(
+    'cli/output.ts',
+    'cli/output.test.ts',
+    // Only the first lines after the start are written before many more follow.
+    ['    timer = undefined\n', ''],
+    // The last lines of a process are lost.
+    ['      flush()\n      out.flushSync()', '      out.flushSync()'],
+  ),
+  ...faults(
     'docs/cli.md',
     'test/e2e/docs-commands.test.ts',
     // A page shows a flag, a day or an argument that the command refuses.
