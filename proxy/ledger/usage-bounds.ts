@@ -1,5 +1,5 @@
 /** Bounds on what an upstream claims to have used: a wrong number must not empty an account. */
-import { HOSTED_TOOLS, type Usage } from '../../contract/usage.ts'
+import { HOSTED_TOOLS, totalInput, type Usage } from '../../contract/usage.ts'
 
 /** For a route that names no context window; larger than any of today. */
 export const MAX_CONTEXT_TOKENS = 2_000_000
@@ -10,7 +10,6 @@ const LEAST_LIMIT = 16
 
 /** Calls of one hosted tool in an answer. */
 const MOST_CALLS = 1_000
-const BOUNDED = ['input', 'cachedInput', 'cacheWrite', 'cacheWriteLong', 'output', ...HOSTED_TOOLS] as const
 
 export interface UsageBounds {
   /** The context window of the route. */
@@ -40,9 +39,12 @@ export function boundUsage(
     output,
     reasoning: Math.min(usage.reasoning, output),
   }
+  let clamped = output < usage.output || totalInput(bounded) < totalInput(usage)
   for (const tool of HOSTED_TOOLS) {
-    const calls = usage[tool]
-    if (calls !== undefined) bounded[tool] = Math.min(calls, MOST_CALLS)
+    const calls = usage[tool] ?? 0
+    if (calls <= MOST_CALLS) continue
+    bounded[tool] = MOST_CALLS
+    clamped = true
   }
-  return { usage: bounded, clamped: BOUNDED.some((kind) => (bounded[kind] ?? 0) < (usage[kind] ?? 0)) }
+  return { usage: bounded, clamped }
 }

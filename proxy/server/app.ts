@@ -201,7 +201,7 @@ function work<R extends IncomingMessage>(parts: AppParts, run: Serve<R>) {
     const over = () => {
       if (--open === 0) leave()
     }
-    res.once('close', over)
+    res.on('close', over)
     const failed = (error: unknown) => {
       over()
       // It has been logged already.

@@ -36,8 +36,8 @@ export function createHttpServer(limits: HttpLimits, hooks: HttpHooks): Server {
   const checked: Handler = (req, res) => {
     const queue = queueOf(req.socket)
     if (!join(queue, res)) return
-    // Streams have a clock of their own (EventStream).
-    res.once('prefinish', () => cutIfUnread(res, limits.clientStallMs))
+    // Streams have a clock of their own (EventStream). `once` wraps each listener and removes it, for an event that comes once.
+    res.on('prefinish', () => cutIfUnread(res, limits.clientStallMs))
     const problem = requestProblem(req, limits)
     // After an upgrade that was refused, Node may lose the beginning of the next request.
     const isLast = queue.count >= limits.maxRequestsPerConnection || req.headers.upgrade !== undefined

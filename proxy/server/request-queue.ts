@@ -37,6 +37,6 @@ export function join(queue: RequestQueue, res: ServerResponse): boolean {
   const over = () => {
     if (queue.last === res) queue.last = undefined
   }
-  res.once('finish', over).once('close', over)
+  res.on('finish', over).on('close', over)
   return true
 }

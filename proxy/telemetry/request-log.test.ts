@@ -61,6 +61,15 @@ describe('a line', () => {
     expect(line.parse(JSON.parse(lines[0] ?? '')).model).toBe(model)
   })
 
+  test.each(['\u007f', '\u0085', '\u200b', '\u2029', '\u{e0041}'])(
+    'escapes it in a line that is ASCII otherwise: %j',
+    (char) => {
+      logOf().write({ ...RECORD, model: `a${char}b` })
+      expect(lines[0]).toMatch(/^[ -~]*$/)
+      expect(line.parse(JSON.parse(lines[0] ?? '')).model).toBe(`a${char}b`)
+    },
+  )
+
   test('has the fields of the record, a kind, a time, and money in dollars', () => {
     const record: RequestRecord = {
       ...RECORD,

@@ -51,8 +51,6 @@ test('callers cannot change the records that they get', async () => {
     published?.table.namespaces.default?.routes,
     await state.response('o', 'resp_1'),
     entry,
-    entry?.note?.tokens,
-    entry?.note?.flags,
     changes[0],
   ]) {
     expect(record).toBeDefined()

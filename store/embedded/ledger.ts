@@ -78,16 +78,16 @@ export function createLedger(now: () => number): EmbeddedLedger {
       return run(command.account, 'NOACCT', (state) => adjust(state, command, now()))
     },
     reserve(command) {
-      const own = { ...command, note: frozen(command.note) }
+      const own = { ...command, note: copyOf(command.note) }
       return run(command.account, { reply: 'NOACCT' }, (state) => reserve(state, own, now()))
     },
     async renew(account, renewals) {
-      const own = renewals.map((renewal) => ({ ...renewal, note: frozen(renewal.note) }))
+      const own = renewals.map((renewal) => ({ ...renewal, note: copyOf(renewal.note) }))
       const unknown = renewals.map(() => 'NOACCT' as const)
       return run(account, unknown, (state) => renew(state, own, now()))
     },
     settle(command) {
-      const own = { ...command, note: frozen(command.note) }
+      const own = { ...command, note: copyOf(command.note) }
       const post = (proven: boolean): SettleReply | OldSettle =>
         run(command.account, { reply: 'NOACCT' }, (state) => {
           requesting.add(state.account)
@@ -192,11 +192,7 @@ function later(known: string | undefined, id: string): string {
   return known !== undefined && compareEntries(known, id) > 0 ? known : id
 }
 
-/** A copy that its caller cannot change later. */
-function frozen(note: EntryNote): EntryNote {
-  return Object.freeze({
-    ...note,
-    tokens: Object.freeze({ ...note.tokens }),
-    flags: Object.freeze([...note.flags]),
-  })
+/** A copy that its caller cannot change later. Not frozen: that costs four times as much, for each request twice. */
+function copyOf(note: EntryNote): EntryNote {
+  return { ...note, tokens: { ...note.tokens }, flags: [...note.flags] }
 }

@@ -81,17 +81,27 @@ export function count(book: UsageBook, row: Counted, nowMs: number): void {
   const { day = Math.floor(nowMs / DAY_MS), counts } = row
   if ('tag' in row) {
     const { name, value } = row.tag
-    const field = `${day}|${name}=${value}`
+    const field = tagField(day, name, value)
     const isKept = book.tags.has(field) || book.tags.size < MOST_TAGS_A_PART
-    add(book.tags, isKept ? field : `${day}|${name}=`, counts)
+    addTo(book.tags, isKept ? field : tagField(day, name, ''), counts)
     return
   }
   const { key, keyName, model, channel, sub = '' } = row
   if (keyName !== undefined) book.keyNames.set(key, keyName)
-  add(book.usage, [day, key, model, channel, sub].join('|'), counts)
+  addTo(book.usage, placeOf(day, key, model, channel, sub), counts)
 }
 
-function add(sums: Map<string, UsageCounts>, field: string, counts: UsageCounts): void {
+/** The field of a row. None of its parts has a bar. */
+function placeOf(day: number, key: string, model: string, channel: string, sub = ''): string {
+  return `${day}|${key}|${model}|${channel}|${sub}`
+}
+
+/** The name of a tag has no equals sign. */
+function tagField(day: number, name: string, value: string): string {
+  return `${day}|${name}=${value}`
+}
+
+function addTo(sums: Map<string, UsageCounts>, field: string, counts: UsageCounts): void {
   const known = sums.get(field) ?? {}
   addCounts(known, counts)
   sums.set(field, known)
@@ -116,13 +126,12 @@ export function countedBy(
   entries: readonly LedgerEntry[],
   keyName: (key: string) => string | undefined = () => undefined,
 ): Counted[] {
-  const rows = new Map<string, Counted>()
-  const add = (row: Counted) => {
-    const { counts, ...place } = row
-    const name = JSON.stringify(place)
-    const known = rows.get(name)
-    if (known === undefined) rows.set(name, { ...row, counts: { ...counts } })
-    else addCounts(known.counts, counts)
+  const ofKeys = new Map<string, Counted>()
+  const ofTags = new Map<string, Counted>()
+  const add = (rows: typeof ofKeys, field: string, row: Counted) => {
+    const known = rows.get(field)
+    if (known === undefined) rows.set(field, { ...row, counts: { ...row.counts } })
+    else addCounts(known.counts, row.counts)
   }
   for (const entry of entries) {
     const { id, sub, note } = entry
@@ -130,8 +139,10 @@ export function countedBy(
     const { key, model, channel, tags = {} } = note
     const day = Math.floor(timeOf(id) / DAY_MS)
     const counts = countsOf(entry)
-    add({ day, key, keyName: keyName(key), model, channel, sub, counts })
-    for (const [name, value] of Object.entries(tags)) add({ day, tag: { name, value }, counts })
+    const row = { day, key, keyName: keyName(key), model, channel, sub, counts }
+    add(ofKeys, placeOf(day, key, model, channel, sub), row)
+    for (const [name, value] of Object.entries(tags))
+      add(ofTags, tagField(day, name, value), { day, tag: { name, value }, counts })
   }
-  return [...rows.values()]
+  return [...ofKeys.values(), ...ofTags.values()]
 }

@@ -205,7 +205,7 @@ function collect(
     req.on('error', gone)
     req.on('close', gone)
     // The server has answered a body that was too slow or broken; the request emits nothing more.
-    res.once('close', () => {
+    res.on('close', () => {
       lease.release()
       gone()
     })

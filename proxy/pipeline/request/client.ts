@@ -32,7 +32,7 @@ export function arrivalOf(endpoint: string, { requestId, req, res, control }: Ht
 export function requestControl(res: ServerResponse, shutdown: Shutdown): Canceller {
   const controller = new Cancel()
   const seat = shutdown.add(controller)
-  res.once('close', () => {
+  res.on('close', () => {
     shutdown.remove(seat)
     if (!res.writableFinished) controller.abort(new ClientGone())
   })

@@ -101,7 +101,7 @@ export const LOAD: Mutant[] = [
     'proxy/pipeline/body/read-body.ts',
     'test/e2e/overload.test.ts',
     // Memory of finished requests stays taken.
-    ["res.once('close', () => {\n      lease.release()", "res.once('close', () => {"],
+    ["res.on('close', () => {\n      lease.release()", "res.on('close', () => {"],
     // The limit of an endpoint has no effect.
     ['limits.endpointBytes.get(endpoint) ?? Infinity', 'Infinity'],
   ),
