@@ -17,6 +17,8 @@ const MOST_OF_ACCOUNT = 50_000
 const MOST_IN_ALL = 200_000
 const LEAST_OF_ACCOUNT = 1_000
 const TRIM_EVERY_MS = 10_000
+/** An account in use is looked after for a minute; a touch at each command would order the accounts anew each time. */
+const TOUCH_AGAIN_MS = 100
 
 export interface EmbeddedLedger extends Ledger {
   /** The accounts, and the places of keys without one, that have usage. */
@@ -42,7 +44,8 @@ export function createLedger(now: () => number): EmbeddedLedger {
 
   function touch(account: string): void {
     const at = now()
-    if (touched.get(account) === at) return
+    const since = at - (touched.get(account) ?? Number.NEGATIVE_INFINITY)
+    if (since >= 0 && since < TOUCH_AGAIN_MS) return
     touched.delete(account)
     touched.set(account, at)
   }

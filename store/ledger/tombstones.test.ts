@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { KEEP_MS, Tombstones } from './tombstones.ts'
+import { KEEP_MS, RECENT_MS, Tombstones } from './tombstones.ts'
 
 const tombstone = (n: number) => ({ cost: String(n), entry: `${n}-0` })
 
@@ -31,4 +31,21 @@ test('a few ids are known for as long as a repeat may come', () => {
   expect(tombstones.get('r', now + KEEP_MS)).toEqual(tombstone(1))
   tombstones.add('s', tombstone(2), now + 2 * KEEP_MS)
   expect(tombstones.get('r', now + 2 * KEEP_MS)).toBeUndefined()
+})
+
+test('a reserve sees an id of the bucket before only for a minute after the change', () => {
+  const tombstones = new Tombstones()
+  const change = 1_001 * KEEP_MS
+  tombstones.add('r', tombstone(1), change - 1)
+  // Whether or not the new bucket has begun.
+  for (const added of [false, true]) {
+    if (added) tombstones.add('s', tombstone(2), change)
+    expect(tombstones.recent('r', change)).toEqual(tombstone(1))
+    expect(tombstones.recent('r', change + RECENT_MS - 1)).toEqual(tombstone(1))
+    expect(tombstones.recent('r', change + RECENT_MS)).toBeUndefined()
+    expect(tombstones.get('r', change + RECENT_MS)).toEqual(tombstone(1))
+  }
+  expect(tombstones.recent('s', change + KEEP_MS - 1)).toEqual(tombstone(2))
+  expect(tombstones.recent('r', change + KEEP_MS)).toBeUndefined()
+  expect(tombstones.recent('s', change + 2 * KEEP_MS)).toBeUndefined()
 })

@@ -15,8 +15,11 @@ export interface Tombstone {
   entry: string
 }
 
+type Bucket = Map<string, Tombstone>
+
 export class Tombstones {
-  readonly #buckets = new Map<number, Map<string, Tombstone>>()
+  #newest: Bucket = new Map()
+  #before: Bucket = new Map()
   /** Number of the newest bucket; never falls, even if the clock is set back. */
   #last = 0
   /** When it began. */
@@ -36,34 +39,32 @@ export class Tombstones {
   }
 
   get(id: string, nowMs: number): Tombstone | undefined {
-    const now = this.#numberAt(nowMs)
-    return this.#buckets.get(now)?.get(id) ?? this.#buckets.get(now - 1)?.get(id)
+    const age = this.#numberAt(nowMs) - this.#last
+    if (age > 1) return undefined
+    return this.#newest.get(id) ?? (age === 0 ? this.#before.get(id) : undefined)
   }
 
   /** Like `get`, with the bucket before the current one only for RECENT_MS after the change. */
   recent(id: string, nowMs: number): Tombstone | undefined {
     const now = this.#numberAt(nowMs)
-    const found = this.#buckets.get(now)?.get(id)
-    if (found !== undefined || nowMs - now * KEEP_MS >= RECENT_MS) return found
-    return this.#buckets.get(now - 1)?.get(id)
+    const isNew = nowMs - now * KEEP_MS < RECENT_MS
+    if (now > this.#last) return isNew && now === this.#last + 1 ? this.#newest.get(id) : undefined
+    return this.#newest.get(id) ?? (isNew ? this.#before.get(id) : undefined)
   }
 
   add(id: string, tombstone: Tombstone, nowMs: number): void {
     const number = this.#numberAt(nowMs)
-    const known = this.#buckets.get(number)
-    const isFull = known !== undefined && known.size >= this.#most()
+    const isFull = number === this.#last && this.#newest.size >= this.#most()
     if (isFull) this.#droppedTo = this.#began
-    const bucket = known === undefined || isFull ? this.#begin(isFull ? number + 1 : number, nowMs) : known
-    bucket.set(id, tombstone)
+    if (isFull || number > this.#last) this.#begin(isFull ? number + 1 : number, nowMs)
+    this.#newest.set(id, tombstone)
   }
 
-  #begin(number: number, nowMs: number): Map<string, Tombstone> {
+  #begin(number: number, nowMs: number): void {
+    this.#before = number === this.#last + 1 ? this.#newest : new Map()
+    this.#newest = new Map()
     this.#last = number
     this.#began = nowMs
-    for (const known of this.#buckets.keys()) if (known < number - 1) this.#buckets.delete(known)
-    const bucket = new Map<string, Tombstone>()
-    this.#buckets.set(number, bucket)
-    return bucket
   }
 
   #numberAt(nowMs: number): number {

@@ -52,7 +52,11 @@ export const STORE: Mutant[] = [
     'store/ledger/tombstones.ts',
     'store/ledger/tombstones.test.ts',
     // The ids of a quarter of an hour fill the memory.
-    ['known.size >= this.#most()', 'false'],
+    ['this.#newest.size >= this.#most()', 'false'],
+    // Ids stay for as long as no newer ones come.
+    ['number === this.#last + 1 ? this.#newest : new Map()', 'this.#newest'],
+    // A late reserve holds money for a request that is over.
+    ['nowMs - now * KEEP_MS < RECENT_MS', 'false'],
   ),
   // Among many requests a settle that is sent twice is charged twice.
   ...faults('store/ledger/tombstones.ts', 'store/embedded/embedded.test.ts', [
