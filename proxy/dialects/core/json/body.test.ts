@@ -24,6 +24,13 @@ describe('parseJsonObject', () => {
     expect(members.map((m) => m.rawKey)).toEqual(['model', 'x'])
   })
 
+  test('finds keys and values behind characters of several bytes', () => {
+    const body = Buffer.from('{"ü":"😀","model":"m","größe":1}')
+    const { members } = parseJsonObject(body, LIMITS, READ)
+    expect(members.map((m) => m.rawKey)).toEqual(['ü', 'model', 'größe'])
+    expect(members.map((m) => body.toString('utf8', m.start, m.end))).toEqual(['"😀"', '"m"', '1'])
+  })
+
   test('scans a body that was not scanned while it arrived', () => {
     const arrived = Buffer.from('{"model":"m"}')
     const scanned = { bytes: arrived, members: scanObject(arrived) }

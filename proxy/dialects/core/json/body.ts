@@ -17,8 +17,9 @@ export interface JsonObject {
  */
 export function parseJsonObject(body: Buffer, limits: JsonLimits, readKeys: ReadonlySet<string>): JsonObject {
   if (!isUtf8(body)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.')
-  const members = scanObject(body, limits)
-  const value = parse(body.toString('utf8'))
+  const text = body.toString('utf8')
+  const members = scanObject(body, limits, text)
+  const value = parse(text)
   if (!isRecord(value)) throw new GatewayError('invalid_request', 'The body must be a JSON object.')
   checkKeys(members, readKeys)
   return { value, members }
