@@ -214,16 +214,19 @@ function refusal(problem: string): GatewayError {
   return new GatewayError('invalid_request', `The body ${problem}.`)
 }
 
-/** Escaped quotes cluster: this close to one, comparing bytes is faster than searching for the next. */
+/** Escaped quotes cluster: this close behind one, comparing bytes is faster than searching for the next. */
 export const NEAR_BYTES = 64
 
 /** Index of the quote that closes the string that `from` is in; the end of the bytes when none does. */
 function closingQuote(bytes: Buffer, from: number): number {
   for (let at = from; ; ) {
-    const near = Math.min(bytes.length, at + NEAR_BYTES)
+    let near = Math.min(bytes.length, at + NEAR_BYTES)
     for (; at < near; at++) {
-      if (bytes[at] === BACKSLASH) at++
-      else if (bytes[at] === QUOTE_BYTE) return at
+      const byte = bytes[at]
+      if (byte === QUOTE_BYTE) return at
+      if (byte !== BACKSLASH) continue
+      at++
+      if (bytes[at] === QUOTE_BYTE) near = Math.min(bytes.length, at + NEAR_BYTES)
     }
     const quote = bytes.indexOf(QUOTE_BYTE, at)
     if (quote < 0) return bytes.length
