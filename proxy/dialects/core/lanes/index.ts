@@ -4,16 +4,13 @@ import type { Features } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { ClientView } from '../codec.ts'
 import type { ClientApi, Dialect } from '../dialect.ts'
-import { MARK } from '../hub/envelope.ts'
+import { mayHoldEnvelope } from '../hub/envelope.ts'
 import { Losses } from '../neutral/losses.ts'
 import type { Envelopes } from '../neutral/types.ts'
 import type { ParsedRequest } from '../request.ts'
 import { type ByteTarget, byteLane } from './byte.ts'
 import { answerReader, convert, hubLane } from './hub.ts'
 import { type Lane, refuseLosses } from './lane.ts'
-
-/** The beginning of an envelope in a body. */
-const SEALED = `"${MARK}`
 
 const TOO_LARGE = 'The request is too large to be converted for this model. Send a smaller one.'
 
@@ -64,7 +61,7 @@ export interface ReadyLanes extends Lanes {
 
 /** True if a body may contain vendor state that the gateway sealed. */
 export function isSealed({ byteLane }: Pick<ClientApi, 'byteLane'>, body: Buffer): boolean {
-  return body.includes(byteLane.sealed ?? SEALED)
+  return byteLane.sealed === undefined ? mayHoldEnvelope(body) : body.includes(byteLane.sealed)
 }
 
 export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>): ReadyLanes {
