@@ -1,6 +1,6 @@
 /** A proxy over the store in Redis: the whole of `sluice proxy`, or one of its workers. */
 import { type RunningProxy, startProxy } from '../proxy/main.ts'
-import { collectStartGarbage, weighSocketBuffers } from './collector.ts'
+import { collectStartGarbage, warmTicks, weighSocketBuffers } from './engine.ts'
 import type { Program } from './process.ts'
 import { openRedisStore } from './redis-store.ts'
 
@@ -16,6 +16,7 @@ export async function serveProxy(
   sharedAdminPort?: number,
 ): Promise<ServingProxy> {
   weighSocketBuffers()
+  warmTicks()
   const store = openRedisStore(env, instance, log)
   const running = await startProxy({
     store,

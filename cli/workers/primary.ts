@@ -5,7 +5,7 @@
 import cluster from 'node:cluster'
 import { createAdminServer } from '../../admin/server.ts'
 import { listen, portOf } from '../../proxy/server/listen.ts'
-import { collectStartGarbage } from '../collector.ts'
+import { collectStartGarbage } from '../engine.ts'
 import { type Program, portsOf, refuseStart, stopOnSignals } from '../process.ts'
 import { Member } from './member.ts'
 import { ANSWER_MS, notReady, workerPages } from './pages.ts'

@@ -1,4 +1,4 @@
-/** The garbage collector of a program that serves requests. */
+/** What a program that serves requests asks of V8: its collector and its compiler. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
@@ -9,6 +9,17 @@ import { runInNewContext } from 'node:vm'
  */
 export function weighSocketBuffers(): void {
   setFlagsFromString('--external-memory-accounted-in-global-limit')
+}
+
+const WARM_TICKS = 10_000
+
+/**
+ * Lets V8 compile process.nextTick while all calls of it are alike; takes about 4 ms. Otherwise, in a proxy with Redis, V8 settles on
+ * code that asks its runtime for each property of a tick: 4 µs of a request's 130.
+ */
+export function warmTicks(): void {
+  const nothing = () => undefined
+  for (let n = 0; n < WARM_TICKS; n++) process.nextTick(nothing, n)
 }
 
 /**
