@@ -6,7 +6,7 @@ const NS_PER_SECOND = 1e9
 
 /** Metrics of the process itself, with the names that dashboards for Node expect. */
 export function addProcessMetrics(registry: Registry): void {
-  // The monitor of prom-client would wake the process 100 times a second, so it rests, and its series are ours.
+  // The monitor of prom-client would wake the process 100 times a second, so it never fires, and its series are ours.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: MAX_TIMER_MS })
   for (const name of Object.keys(LOOP_DELAY)) registry.removeSingleMetric(nameOf(name))
   addLoopDelay(registry)
