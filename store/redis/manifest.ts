@@ -15,16 +15,16 @@ const TABLE_FIELD = 'table'
 export const keyField = (sha256: string) => `key:${sha256}`
 export const accountField = (id: string) => `account:${id}`
 
-/** Seals a record and returns the envelope with its note. `document` is sealed instead of the record if it contains more. */
+/** Seals a record and returns the envelope with its note. `text`: what is sealed. */
 export function sealNoted(
   ring: KeyRing,
   key: string,
   record: object,
-  document = record,
+  text = JSON.stringify(record),
 ): { sealed: string; note: string } {
   // Read before sealing: if the key changes in between, the note has the old id, and the record is sealed once more.
   const kid = ring.sealsWith()
-  const sealed = ring.seal(key, JSON.stringify(document))
+  const sealed = ring.seal(key, text)
   return { sealed, note: `${kid} ${digest(record)} ${hash('sha1', sealed, 'hex')}` }
 }
 

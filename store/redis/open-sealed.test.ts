@@ -9,6 +9,7 @@ import {
 import { RecordUnreadable } from '../contract.ts'
 import { ephemeralKeyRing } from '../sealing.ts'
 import { openTable } from './open-sealed.ts'
+import { tableText } from './table-text.ts'
 
 const NAME = 'the-table'
 const ring = ephemeralKeyRing()
@@ -50,11 +51,16 @@ function document(routes: number): PublishedTable {
 
 const sealed = (value: unknown) => ring.seal(NAME, JSON.stringify(value))
 
-test('a table opens with the routes in their order and the channels of each namespace', async () => {
+const inLines = (published: PublishedTable) => ring.seal(NAME, tableText(published))
+
+test.each([
+  ['in lines', inLines],
+  ['as an older controller wrote it', sealed],
+])('a table opens %s, with routes in order and channels of each namespace', async (_, seal) => {
   const published = document(120)
-  expect(await openTable(ring, NAME, sealed(published))).toEqual(published)
+  expect(await openTable(ring, NAME, seal(published))).toEqual(published)
   const empty = { ...published, table: { version: TABLE_VERSION, namespaces: {} } }
-  expect(await openTable(ring, NAME, sealed(empty))).toEqual(empty)
+  expect(await openTable(ring, NAME, seal(empty))).toEqual(empty)
 })
 
 test('a large table lets other work run while it opens', async () => {
@@ -65,7 +71,7 @@ test('a large table lets other work run while it opens', async () => {
     if (open) setImmediate(other)
   }
   setImmediate(other)
-  await openTable(ring, NAME, sealed(document(500)))
+  await openTable(ring, NAME, inLines(document(500)))
   open = false
   // Two namespaces of ten steps each.
   expect(turns).toBeGreaterThanOrEqual(20)
@@ -108,8 +114,10 @@ test.each([
 })
 
 test('a table that is no JSON, and one under another name, do not open', async () => {
-  await expect(openTable(ring, NAME, ring.seal(NAME, '{"epoch"'))).rejects.toEqual(
-    new RecordUnreadable(`${NAME}: not JSON`),
-  )
+  const texts = ['{"epoch"', tableText(document(3)).replace('"display":{}}', '"display":{}')]
+  for (const text of texts)
+    await expect(openTable(ring, NAME, ring.seal(NAME, text))).rejects.toEqual(
+      new RecordUnreadable(`${NAME}: not JSON`),
+    )
   await expect(openTable(ring, NAME, ring.seal('another', '{}'))).rejects.toBeInstanceOf(RecordUnreadable)
 })

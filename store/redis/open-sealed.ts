@@ -8,8 +8,9 @@ import {
 } from '../../contract/table/records.ts'
 import { RecordUnreadable } from '../contract.ts'
 import type { KeyRing } from '../sealing.ts'
+import { partsOf } from './table-text.ts'
 
-/** Routes or channels that are checked before others have their turn: less than a millisecond of work. */
+/** Routes or channels that are parsed and checked before others have their turn: less than a millisecond of work. */
 const CHECKED_AT_ONCE = 50
 
 /** A table whose routes and channels are not checked yet. */
@@ -27,18 +28,23 @@ export function openRecord<R>(ring: KeyRing, name: string, sealed: string, schem
 export async function openTable(ring: KeyRing, name: string, sealed: string): Promise<PublishedTable> {
   const { text } = checked(name, () => ring.open(name, sealed))
   await othersTurn()
-  const document: unknown = checked(name, () => JSON.parse(text))
-  await othersTurn()
-  const { epoch, generation, table } = checked(name, () => outline.parse(document))
+  const parts = checked(name, () => partsOf(text))
+  const { epoch, generation, table } = checked(name, () => outline.parse(parts.outline))
+  const read = (part: unknown): unknown =>
+    typeof part === 'number' ? JSON.parse(parts.texts[part] ?? '') : part
   const namespaces: PublishedTable['table']['namespaces'] = {}
   for (const [namespace, { routes, channels }] of Object.entries(table.namespaces)) {
     const at = ['table', 'namespaces', namespace]
     namespaces[namespace] = {
-      routes: (await inSteps(name, [...at, 'routes'], Object.entries(routes), routeRecord)).map(
-        ([, route]) => route,
-      ),
+      routes: (
+        await inSteps(name, [...at, 'routes'], Object.entries(routes), (part) =>
+          routeRecord.parse(read(part)),
+        )
+      ).map(([, route]) => route),
       channels: Object.fromEntries(
-        await inSteps(name, [...at, 'channels'], Object.entries(channels), channelRecord),
+        await inSteps(name, [...at, 'channels'], Object.entries(channels), (part) =>
+          channelRecord.parse(read(part)),
+        ),
       ),
     }
   }
@@ -50,11 +56,11 @@ async function inSteps<R>(
   name: string,
   at: readonly string[],
   entries: readonly [string, unknown][],
-  schema: z.ZodType<R>,
+  read: (part: unknown) => R,
 ): Promise<[string, R][]> {
   const found: [string, R][] = []
   for (const [key, value] of entries) {
-    found.push([key, checked(name, () => schema.parse(value), [...at, key])])
+    found.push([key, checked(name, () => read(value), [...at, key])])
     if (found.length % CHECKED_AT_ONCE === 0) await othersTurn()
   }
   return found

@@ -1,12 +1,13 @@
 /** A publication as keys and arguments of the script config/publish, with sealed records. */
 
 import type { z } from 'zod'
-import type { AccountRecord, KeyRecord, PublishedTable } from '../../contract/table/records.ts'
+import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
 import type { Publication, RecordChanges } from '../contract.ts'
 import { accountRecordKey, CHANGES, EPOCH, keyRecordKey, MANIFEST, TABLE } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
 import type { touched } from './config-replies.ts'
 import { accountField, keyField, sealNoted } from './manifest.ts'
+import { tableText } from './table-text.ts'
 
 /** Minimum number of announcements to keep. */
 const KEPT = 10_000
@@ -28,8 +29,9 @@ export async function publishCall(publication: Publication, ring: KeyRing): Prom
   const { epoch, generation, table } = publication
   const keys = await changesOf(publication.keys, keyField, keyRecordKey, ring)
   const accounts = await changesOf(publication.accounts, accountField, accountRecordKey, ring)
-  const document = table && ({ epoch, generation, table } satisfies PublishedTable)
-  const { sealed, note } = document ? sealNoted(ring, TABLE, document.table, document) : NO_TABLE
+  const { sealed, note } = table
+    ? sealNoted(ring, TABLE, table, tableText({ epoch, generation, table }))
+    : NO_TABLE
   const args = [
     String(epoch),
     String(generation),
