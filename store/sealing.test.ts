@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { readKeyRing, SealBroken, SealingKeysError } from './sealing.ts'
+import { ephemeralKeyRing, readKeyRing, SealBroken, SealingKeysError } from './sealing.ts'
 
 const secret = (byte: number) => Buffer.alloc(32, byte).toString('base64')
 const ONE = `one:${secret(1)}`
@@ -191,3 +191,15 @@ function failure(work: () => unknown): Error {
   }
   throw new Error('nothing was thrown')
 }
+
+test('an envelope written in another form of base64 does not open', () => {
+  const ring = ephemeralKeyRing()
+  // Long enough that `+` and `/` occur.
+  const sealed = ring.seal('a', 'text '.repeat(200))
+  const envelope: { ct: string } = JSON.parse(sealed)
+  const { ct } = envelope
+  expect(ct).toMatch(/[+/]/)
+  expect(ring.open('a', JSON.stringify(envelope)).text).toBe('text '.repeat(200))
+  for (const other of [ct.replaceAll('+', '-').replaceAll('/', '_'), ` ${ct}`, `${ct}\n`, `${ct}!`])
+    expect(() => ring.open('a', JSON.stringify({ ...envelope, ct: other }))).toThrow(SealBroken)
+})

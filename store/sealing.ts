@@ -39,8 +39,8 @@ export class SealingKeysError extends Error {
 /** Keys by id; the first one seals. */
 type Keys = ReadonlyMap<string, Buffer>
 
-/** The stored form: the key's id, the IV, and the ciphertext followed by the tag, in base64. The tag proves all of it. */
-const envelope = z.object({ kid: z.string(), iv: z.string(), ct: z.string() })
+/** The stored form: the key's id, the IV, and the ciphertext followed by the tag, in base64. */
+const envelope = z.object({ kid: z.string(), iv: z.base64(), ct: z.base64() })
 
 /**
  * Reads a file of lines `<id>:<base64 of 32 bytes>`; the first key seals, all of them open. Empty lines and lines that

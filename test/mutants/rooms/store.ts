@@ -20,6 +20,12 @@ export const STORE: Mutant[] = [
     ["if redis.call('GET', KEYS[1]) == ARGV[1] then ", 'if true then '],
   ),
   ...faults(
+    'store/sealing.ts',
+    'store/sealing.test.ts',
+    // A sealed text can be changed, and still opens.
+    ['ct: z.base64()', 'ct: z.string()'],
+  ),
+  ...faults(
     'store/redis/table-text.ts',
     'store/redis/table-text.test.ts',
     // A large table is parsed at one go.
