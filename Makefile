@@ -11,7 +11,7 @@ REPORTS := .run/reports
 CLUSTER := etcd kube-apiserver kube-controller-manager kubectl
 
 # The runner cannot stop a test in an endless loop.
-TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 1500)
+TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 2400)
 
 # Installed tools first, among them Node 24. Debian keeps nginx in sbin, which is not on every user's PATH.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin
