@@ -14,6 +14,18 @@ export const PARSERS: Mutant[] = [
     ['        if (++values > maxValues)', '        if (values > maxValues)'],
   ),
   ...faults(
+    'proxy/dialects/core/json/disguised-keys.ts',
+    'proxy/dialects/core/json/disguised-keys.test.ts',
+    // A client hides a tool that costs money from the gateway, in a list.
+    ['isObject(item) && hasKeyWithBackslash(item)', 'false'],
+    // Any escaped value beside a pattern in a schema is refused.
+    ['colon === undefined ? []', 'false ? []'],
+  ),
+  ...faults('proxy/dialects/core/json/body.ts', 'proxy/dialects/core/json/body.test.ts', [
+    '  if (hasDisguisedKey(text, value))\n',
+    '  if (false)\n',
+  ]),
+  ...faults(
     'proxy/dialects/core/json/scanner.ts',
     'proxy/dialects/core/json/body.test.ts',
     // The members of the body that arrived count for a body that was made from it.

@@ -31,6 +31,16 @@ describe('parseJsonObject', () => {
     expect(members.map((m) => body.toString('utf8', m.start, m.end))).toEqual(['"😀"', '"m"', '1'])
   })
 
+  test('a field that JSON.parse may not show is refused, or seen', () => {
+    const bait = String.raw`{"model":"m","tools":[{"typ\\":1}]}`
+    expect(parseJsonObject(Buffer.from(bait), LIMITS, READ).value).toEqual({
+      model: 'm',
+      tools: [{ 'typ\\': 1 }],
+    })
+    const disguised = String.raw`{"model":"m","tools":[{"typ\u0065":"web_search"},{"a\\":1}]}`
+    expect(refusal(disguised).message).toBe('The keys of the body must not have letters written as escapes.')
+  })
+
   test('scans a body that was not scanned while it arrived', () => {
     const arrived = Buffer.from('{"model":"m"}')
     const scanned = { bytes: arrived, members: scanObject(arrived) }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../../errors.ts'
 import type { JsonLimits } from '../request.ts'
+import { hasDisguisedKey } from './disguised-keys.ts'
 import { type Member, scanObject } from './scanner.ts'
 import { type Fields, isRecord } from './value.ts'
 
@@ -22,6 +23,11 @@ export function parseJsonObject(body: Buffer, limits: JsonLimits, readKeys: Read
   const value = parse(text)
   if (!isRecord(value)) throw new GatewayError('invalid_request', 'The body must be a JSON object.')
   checkKeys(members, readKeys)
+  if (hasDisguisedKey(text, value))
+    throw new GatewayError(
+      'invalid_request',
+      'The keys of the body must not have letters written as escapes.',
+    )
   return { value, members }
 }
 
