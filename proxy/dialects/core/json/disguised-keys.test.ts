@@ -6,6 +6,7 @@ const disguised = (text: string) => hasDisguisedKey(text, JSON.parse(text))
 test.each([
   ['beside a key with a backslash', String.raw`{"a\\":1,"typ\u0065":2}`],
   ['in a nested object', String.raw`{"x":[{"a\\b":{"\u0074ype" : 1}}]}`],
+  ['behind an escaped backslash', String.raw`{"a\\\\\u0062":1}`],
   ['of a digit', String.raw`{"a\\":1,"x\u0031":2}`],
   ['of an underscore', String.raw`{"a\\":1,"web\u005Fsearch_options":2}`],
   ['of a capital letter', String.raw`{"a\\":1,"\u005A":2}`],
@@ -20,6 +21,7 @@ test.each([
     'keys that need their escapes',
     String.raw`{"^\\d+$":1,"\"\n":2,"\u00fcber":3,"a\/b":4,"\u003ca\u003e":5}`,
   ],
+  ['a pattern with escapes of its own', String.raw`{"^[\\u0041-\\u005a]\\\\u0030":1}`],
   ['no escape', '{"a":{"b":[1,null,"c",{}]}}'],
 ])('%s is nothing to find', (_, text) => {
   expect(disguised(text)).toBe(false)

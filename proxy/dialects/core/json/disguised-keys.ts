@@ -17,7 +17,7 @@ export function hasDisguisedKey(text: string, value: object): boolean {
   return (
     hasKeyWithBackslash(value) &&
     ESCAPED_WORD.test(text) &&
-    keysIn(text).some((key) => ESCAPED_WORD.test(key))
+    keysIn(text).some((key) => ESCAPED_WORD.test(withoutBackslashes(key)))
   )
 }
 
@@ -33,6 +33,9 @@ function hasKeyWithBackslash(value: object): boolean {
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/** A key without its escaped backslashes: what follows one is no escape. */
+const withoutBackslashes = (key: string) => key.replaceAll('\\\\', '')
 
 function keysIn(text: string): string[] {
   return Array.from(text.matchAll(STRING)).flatMap(([string, colon]) => (colon === undefined ? [] : [string]))
