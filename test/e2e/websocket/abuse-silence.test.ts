@@ -11,7 +11,8 @@ const MIB = 1_048_576
 const attacked = attackedGateway({
   SLUICE_CLIENT_STALL_TIMEOUT: '600ms',
   SLUICE_SOCKET_PING: '200ms',
-  SLUICE_SOCKET_PONG_TIMEOUT: '400ms',
+  // Longer than the stall time-out, so that the two do not race.
+  SLUICE_SOCKET_PONG_TIMEOUT: '1200ms',
   SLUICE_REQUEST_TIMEOUT: '1500ms',
 })
 
