@@ -217,6 +217,21 @@ test('chunks of one tick are read and forwarded together', async () => {
   expect(taken).toEqual([DELTA + DELTA, DELTA])
 })
 
+test('a large chunk is read at once, what comes after it with the tick', async () => {
+  const upstream = open()
+  const taken = take(upstream)
+  const many = DELTA.repeat(Math.ceil(32_768 / DELTA.length))
+  upstream.send(DELTA)
+  upstream.send(many)
+  expect(taken).toEqual([DELTA + many])
+  upstream.send(DELTA)
+  upstream.send(STOP)
+  await tick()
+  expect(taken).toEqual([DELTA + many, DELTA + STOP])
+  upstream.end()
+  expect(taken.at(-1)).toBe(`finished ${DONE}`)
+})
+
 test('secrets are masked, at the end too', async () => {
   const upstream = open()
   const taken = take(upstream)

@@ -82,7 +82,7 @@ export abstract class EventFollower {
   /** Reads whole events and returns those that may pass. */
   #follow(bytes: Buffer): Buffer | undefined {
     const text = bytes.toString('latin1')
-    const emptyLine = !bytes.includes(CR) ? '\n\n' : NOT_CRLF.test(text) ? undefined : '\r\n\r\n'
+    const emptyLine = !text.includes('\r') ? '\n\n' : NOT_CRLF.test(text) ? undefined : '\r\n\r\n'
     const pieces: Buffer[] = []
     let from = 0
     let start = 0
@@ -95,7 +95,8 @@ export abstract class EventFollower {
       const end = endOf(text, start, emptyLine)
       const verdict = this.#event(text, bytes, start, end)
       if (verdict !== 'pass') {
-        pieces.push(bytes.subarray(from, verdict === 'last' ? end : start))
+        const to = verdict === 'last' ? end : start
+        if (to > from) pieces.push(bytes.subarray(from, to))
         from = end
         if (verdict !== 'withhold') {
           from = text.length
@@ -104,8 +105,10 @@ export abstract class EventFollower {
       }
       start = end
     }
-    const passed = from === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(from)])
-    if (passed.length === 0) return undefined
+    if (from < bytes.length) pieces.push(from === 0 ? bytes : bytes.subarray(from))
+    const [first, second] = pieces
+    if (first === undefined) return undefined
+    const passed = second === undefined ? first : Buffer.concat(pieces)
     this.passed(passed)
     return passed
   }
