@@ -294,6 +294,10 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
   /** Takes a decoded chunk of the body. */
   #receive(chunk: Buffer): void {
     if (this.#settled) return
+    if (this.#sink !== undefined && !this.#paused && !this.#delivering && this.#kept.length === 0) {
+      this.#sink.data(chunk)
+      return
+    }
     this.#kept.push(chunk)
     this.#keptBytes += chunk.length
     this.#deliver()

@@ -28,7 +28,7 @@ async function textOf(answer: Promise<IncomingMessage>): Promise<string> {
 const TOO_MUCH = Buffer.alloc(32_000_000, 'x')
 
 describe('with fake timers', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
   afterEach(() => void vi.useRealTimers())
 
   test('it opens with the first bytes, as an event stream that proxies do not buffer', async () => {

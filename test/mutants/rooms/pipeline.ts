@@ -174,7 +174,9 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/answer/event-stream.ts',
     'proxy/pipeline/answer/event-stream.test.ts',
     // Load balancers cut a stream while the model reasons.
-    ['else this.#send(this.#begun ? this.#options.keepAlive : COMMENT)', ''],
+    ['this.#send(this.#begun ? keepAlive : COMMENT)', 'void COMMENT'],
+    // A stream that flows gets keep-alives between its events.
+    ['const isSilent = left < 1', 'const isSilent = true'],
   ),
 
   ...faults(
@@ -321,8 +323,8 @@ export const PIPELINE: Mutant[] = [
   ),
   // Clients that know no ping get one before the first event.
   ...faults('proxy/pipeline/answer/event-stream.ts', 'proxy/pipeline/answer/event-stream.test.ts', [
-    'this.#begun ? this.#options.keepAlive : COMMENT',
-    'this.#options.keepAlive',
+    'this.#begun ? keepAlive : COMMENT',
+    'keepAlive',
   ]),
   ...faults(
     'proxy/pipeline/attempt/drain.ts',
