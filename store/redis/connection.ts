@@ -110,20 +110,18 @@ class Connection implements RedisConnection {
     timeoutMs = this.#timeoutMs,
   ): Promise<unknown> {
     const { source, sha, readOnly } = scriptNamed(name)
-    const rest = [keys.length, ...keys, ...args]
-    return this.#within(timeoutMs, (send) =>
-      send(readOnly ? 'evalsha_ro' : 'evalsha', [sha, ...rest]).catch((error: unknown) => {
-        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-        return send(readOnly ? 'eval_ro' : 'eval', [source, ...rest])
-      }),
-    )
+    const known = commandOf(readOnly ? 'evalsha_ro' : 'evalsha', [sha, keys.length, ...keys, ...args])
+    return this.#ask(known, timeoutMs, (error) => {
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) return undefined
+      return commandOf(readOnly ? 'eval_ro' : 'eval', [source, keys.length, ...keys, ...args])
+    })
   }
 
   command(
     [name, ...args]: readonly [name: string, key: string, ...args: (string | number)[]],
     timeoutMs = this.#timeoutMs,
   ): Promise<unknown> {
-    return this.#within(timeoutMs, (send) => send(name, args))
+    return this.#ask(commandOf(name, args), timeoutMs)
   }
 
   async primaries(): Promise<Primary[]> {
@@ -132,8 +130,7 @@ class Connection implements RedisConnection {
     return this.#client.primaries().map(({ node, send }) => ({
       node,
       command: async (name, ...args) => {
-        const command = new Command(name, args, { replyEncoding: 'utf8' })
-        return await withDeadline(send(command), this.#timeoutMs, onTimeout).catch((error: unknown) => {
+        return await withDeadline(send(commandOf(name, args)), this.#timeoutMs, onTimeout).catch((error: unknown) => {
           throw toStoreError(error)
         })
       },
@@ -152,26 +149,61 @@ class Connection implements RedisConnection {
     this.#client.close()
   }
 
-  /** Runs `work` within the time, and converts its errors. */
-  #within(
+  /**
+   * The reply within the time, or the error of the store. `again`: the command to send after this error of the server.
+   * One promise and one timer for both commands, because each request asks several times.
+   */
+  #ask(
+    command: Command,
     timeoutMs: number,
-    work: (send: (name: string, args: (string | number)[]) => Promise<unknown>) => Promise<unknown>,
+    again: (error: unknown) => Command | undefined = () => undefined,
   ): Promise<unknown> {
-    let last: Command | undefined
-    const send = (name: string, args: (string | number)[]) => {
-      const command = new Command(name, args, { replyEncoding: 'utf8' })
-      last = command
-      if (this.#client.isAway()) return Promise.reject(notConnected())
-      if (this.#breakers.size > 0 && this.#breakers.get(this.#client.nodeOf(command))?.isOpen)
-        return Promise.reject(new StoreUnavailable('Redis does not answer', { unsent: true }))
-      return this.#client.send(command)
-    }
-    const working = this.#started ? work(send) : this.#client.started.then(() => work(send))
-    return withDeadline(working, timeoutMs, onTimeout).catch((error: unknown) => {
-      if (error instanceof DeadlinePassed && last === undefined) throw notConnected()
-      if (error instanceof DeadlinePassed && last !== undefined) this.#timedOut(last)
-      throw toStoreError(error)
+    return new Promise((resolve, reject) => {
+      let sent: Command | undefined
+      let over = false
+      const end = () => {
+        over = true
+        clearTimeout(timer)
+      }
+      const fail = (error: unknown) => {
+        end()
+        reject(toStoreError(error))
+      }
+      // A reply may have arrived while this process stood still. The event loop reads it before setImmediate runs.
+      const late = () => {
+        if (over) return
+        if (sent === undefined) return fail(notConnected())
+        this.#timedOut(sent)
+        fail(onTimeout())
+      }
+      const timer = setTimeout(() => setImmediate(late), timeoutMs)
+      const take = (reply: unknown) => {
+        end()
+        resolve(reply)
+      }
+      const send = (next: Command) => {
+        if (over) return
+        const trouble = this.#troubleOf(next)
+        if (trouble !== undefined) return fail(trouble)
+        sent = next
+        this.#client.send(next).then(take, refused)
+      }
+      const refused = (error: unknown) => {
+        const next = again(error)
+        if (next === undefined) fail(error)
+        else send(next)
+      }
+      if (this.#started) send(command)
+      else void this.#client.started.then(() => send(command))
     })
+  }
+
+  /** Why the command cannot be sent now. */
+  #troubleOf(command: Command): StoreUnavailable | undefined {
+    if (this.#client.isAway()) return notConnected()
+    if (this.#breakers.size === 0 || !this.#breakers.get(this.#client.nodeOf(command))?.isOpen)
+      return undefined
+    return new StoreUnavailable('Redis does not answer', { unsent: true })
   }
 
   #timedOut(command: Command): void {
@@ -212,6 +244,10 @@ class Connection implements RedisConnection {
   }
 }
 
+function commandOf(name: string, args: (string | number)[]): Command {
+  return new Command(name, args, { replyEncoding: 'utf8' })
+}
+
 function toStoreError(error: unknown): Error {
   if (error instanceof StoreUnavailable) return error
   const message = error instanceof Error ? error.message : String(error)
@@ -224,6 +260,5 @@ function toStoreError(error: unknown): Error {
   return new RedisError(message)
 }
 
-class DeadlinePassed extends Error {}
 const notConnected = () => new StoreUnavailable('Redis is not connected', { unsent: true })
-const onTimeout = () => new DeadlinePassed('no answer in time')
+const onTimeout = () => new Error('no answer in time')
