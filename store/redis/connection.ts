@@ -130,9 +130,11 @@ class Connection implements RedisConnection {
     return this.#client.primaries().map(({ node, send }) => ({
       node,
       command: async (name, ...args) => {
-        return await withDeadline(send(commandOf(name, args)), this.#timeoutMs, onTimeout).catch((error: unknown) => {
-          throw toStoreError(error)
-        })
+        return await withDeadline(send(commandOf(name, args)), this.#timeoutMs, onTimeout).catch(
+          (error: unknown) => {
+            throw toStoreError(error)
+          },
+        )
       },
     }))
   }

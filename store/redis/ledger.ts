@@ -23,9 +23,9 @@ import {
   readPage,
   readReaped,
   readReserved,
+  readSettled,
   readTouched,
   renewReplies,
-  settleReply,
   topupReply,
 } from './ledger-replies.ts'
 import { packAdjustment, packNote } from './packed-note.ts'
@@ -60,7 +60,7 @@ export function createRedisLedger(connection: RedisConnection, usageDays = 400):
     const budgets = checkPeriods(command.budgets).map((one) => packBudget({ ...one, most: 0 }))
     const args: Args = [id, sub, actual, reservedAt, packed, postedAs, proven ? 1 : 0, budgets.join(' ')]
     for (const one of corrections) args.push(meterField(one), correctionOf(one), one.most)
-    return settleReply.parse(await onHolds('settle', account, args))
+    return readSettled(await onHolds('settle', account, args))
   }
 
   const ledger: Ledger = {
