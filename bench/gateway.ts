@@ -46,22 +46,23 @@ export interface GatewayOptions extends Options {
   env?: Record<string, string>
 }
 
-/** The program of a checkout, with its request log in a file. */
+/** The program of a checkout, started as its users start it, with its request log in a file. */
 function program(
   checkout: string,
   [name, port, admin]: [string, number, number],
   args: string[],
-  env: Record<string, string>,
+  { preload, env }: { preload: string | undefined; env: Record<string, string> },
 ): ProgramSpec {
   return {
     name,
-    command: process.execPath,
-    args: [join(checkout, 'cli/main.ts'), ...args],
+    command: join(checkout, 'bin/sluice'),
+    args,
     env: {
       SLUICE_HOST: '127.0.0.1',
       SLUICE_PORT: String(port),
       SLUICE_ADMIN_PORT: String(admin),
       SLUICE_LOG_FORMAT: 'json',
+      ...(preload !== undefined && { NODE_OPTIONS: `--import ${preload}` }),
       ...env,
     },
     ports: [port, admin],
@@ -73,8 +74,10 @@ export async function startEmbedded(options: GatewayOptions): Promise<Target> {
   const { config, keys = KEYS, name = 'Sluice, embedded', checkout = ROOT, cores, preload, env } = options
   const [port = 0, admin = 0] = await freePorts(2)
   const logs = join(RUN, `logs-${port}`)
-  const spec = program(checkout, ['embedded', port, admin], ['dev'], { SLUICE_CONFIG_DIR: config, ...env })
-  if (preload !== undefined) spec.args.unshift('--import', preload)
+  const spec = program(checkout, ['embedded', port, admin], ['dev'], {
+    preload,
+    env: { SLUICE_CONFIG_DIR: config, ...env },
+  })
   const process = await startProcess(pinned(spec, cores), logs)
   const page = pageReader(`http://127.0.0.1:${admin}`)
   return {
@@ -158,9 +161,8 @@ export async function startProxy(
     checkout,
     ['proxy', port, admin],
     ['proxy', ...(workers > 1 ? ['--workers', String(workers)] : [])],
-    { SLUICE_REDIS_URL: redis.url, SLUICE_SEALING_KEYS_FILE: sealingKeys },
+    { preload, env: { SLUICE_REDIS_URL: redis.url, SLUICE_SEALING_KEYS_FILE: sealingKeys } },
   )
-  if (preload !== undefined) spec.args.unshift('--import', preload)
   const process = await startProcess(pinned(spec, cores), logs)
   return {
     ...gateway(name, port, process.pid, admin),
