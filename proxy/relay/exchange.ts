@@ -8,6 +8,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { unlessAborted } from '../../kit/time.ts'
 import { GatewayError } from '../errors.ts'
+import { writeHead } from '../pipeline/request/head.ts'
 import { answerHeaders } from './answer-headers.ts'
 
 interface UpstreamCall {
@@ -96,7 +97,7 @@ function streamAnswer(
 function begin({ statusCode = 0, headers }: IncomingMessage, res: ServerResponse): boolean {
   if (statusCode < 200 || res.destroyed || res.headersSent) return false
   for (const [name, value] of Object.entries(answerHeaders(statusCode, headers))) res.setHeader(name, value)
-  res.writeHead(statusCode)
+  writeHead(res, statusCode)
   res.flushHeaders()
   return true
 }

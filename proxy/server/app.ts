@@ -15,6 +15,7 @@ import { bodyBounds, readBody } from '../pipeline/body/read-body.ts'
 import { serveModel, serveModels } from '../pipeline/models/serve-models.ts'
 import type { Ports } from '../pipeline/ports.ts'
 import { type HttpRequest, requestControl } from '../pipeline/request/client.ts'
+import { beginHead, requestIdIn } from '../pipeline/request/head.ts'
 import type { Journal } from '../pipeline/request/journal.ts'
 import type { Shutdown } from '../pipeline/request/shutdown.ts'
 import { serve } from '../pipeline/serve.ts'
@@ -40,11 +41,10 @@ type RoutedRequest = HttpRequest & { req: Request }
 
 /** The request id of an answer; the first call makes it. */
 function requestIdOf(res: ServerResponse): string {
-  const known = res.getHeader('x-request-id')
-  if (typeof known === 'string') return known
+  const known = requestIdIn(res)
+  if (known !== undefined) return known
   const id = newRequestId()
-  res.setHeader('x-request-id', id)
-  res.setHeader('request-id', id)
+  beginHead(res, id)
   return id
 }
 

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clientApiOf, DEFAULT_DIALECT } from '../dialects/index.ts'
 import type { GatewayError } from '../errors.ts'
+import { writeHead } from '../pipeline/request/head.ts'
 
 /** Without `/api`. */
 const RELAY = /^\/proxy(?:[/?]|$)/
@@ -21,12 +22,12 @@ export function sendError(
     return
   }
   const body = Buffer.from(JSON.stringify(renderBody(req, error, requestId)))
-  res.writeHead(error.status, {
-    'content-type': 'application/json',
-    'content-length': body.length,
-    'x-sluice-error': error.code,
+  writeHead(res, error.status, [
+    ...['content-type', 'application/json'],
+    ...['content-length', String(body.length)],
+    ...['x-sluice-error', error.code],
     ...retryHeaders(error),
-  })
+  ])
   if (req.complete) res.end(body)
   else endBehindRequest(req, res, body)
 }
@@ -75,10 +76,10 @@ function renderBody({ url = '', headers }: IncomingMessage, error: GatewayError,
   return api.errorBody(error, requestId)
 }
 
-function retryHeaders(error: GatewayError): Record<string, string> {
-  const headers: Record<string, string> = {}
+function retryHeaders(error: GatewayError): string[] {
+  const headers: string[] = []
   if (error.retryAfterSeconds !== undefined)
-    headers['retry-after'] = String(Math.ceil(error.retryAfterSeconds))
-  if (error.final) headers['x-should-retry'] = 'false'
+    headers.push('retry-after', String(Math.ceil(error.retryAfterSeconds)))
+  if (error.final) headers.push('x-should-retry', 'false')
   return headers
 }

@@ -6,6 +6,7 @@ import { Cancel } from '../../kit/cancel.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import { addressOf, admit } from '../pipeline/admission/admit.ts'
+import { beginHead } from '../pipeline/request/head.ts'
 import { serve } from '../pipeline/serve.ts'
 import type { SocketParts } from '../socket/connection.ts'
 import type { Sockets } from '../socket/sockets.ts'
@@ -134,8 +135,7 @@ function answer(req: IncomingMessage, error: GatewayError, requestId: string): v
   if (socket.destroyed) return
   const res = new ServerResponse(req)
   res.shouldKeepAlive = false
-  res.setHeader('x-request-id', requestId)
-  res.setHeader('request-id', requestId)
+  beginHead(res, requestId)
   res.assignSocket(socket)
   res.once('finish', () => {
     res.detachSocket(socket)

@@ -2,13 +2,14 @@
 import type { ServerResponse } from 'node:http'
 import type { ClientStream } from '../call.ts'
 import { onSilence } from '../request/client.ts'
+import { writeHead } from '../request/head.ts'
 
-const HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache',
+const HEADERS = [
+  ...['content-type', 'text/event-stream; charset=utf-8'],
+  ...['cache-control', 'no-cache'],
   // Without this nginx buffers the answer.
-  'x-accel-buffering': 'no',
-}
+  ...['x-accel-buffering', 'no'],
+]
 
 /** The only keep-alive that every client accepts before the first event. */
 const COMMENT = Buffer.from(': keep-alive\n\n')
@@ -76,7 +77,7 @@ export class EventStream implements ClientStream {
   }
 
   #open(): void {
-    if (!this.#res.headersSent) this.#res.writeHead(200, HEADERS)
+    if (!this.#res.headersSent) writeHead(this.#res, 200, HEADERS)
   }
 
   #waitSilently(ms: number): NodeJS.Timeout {

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { ClientSide, ClientStream } from '../call.ts'
 import type { Limits } from '../limits.ts'
 import { sendWhole } from '../request/client.ts'
+import { addHeader } from '../request/head.ts'
 import { EventStream } from './event-stream.ts'
 
 export class HttpClient implements ClientSide {
@@ -23,7 +24,7 @@ export class HttpClient implements ClientSide {
   }
 
   setHeader(name: string, value: string): void {
-    if (!this.#res.headersSent) this.#res.setHeader(name, value)
+    if (!this.#res.headersSent) addHeader(this.#res, name, value)
   }
 
   whole(body: Buffer): void {

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Cancel, type Canceller } from '../../../kit/cancel.ts'
 import type { Arrival } from './context.ts'
+import { writeHead } from './head.ts'
 import type { Shutdown } from './shutdown.ts'
 
 /** The client closed the connection and does not wait for an answer. */
@@ -44,7 +45,7 @@ const MAX_TEXT_BYTES = 12_288
 
 /** Sends a whole answer in JSON with status 200; cuts off a client that does not read it for `stallMs`. */
 export function sendWhole(res: ServerResponse, body: Buffer, stallMs: number): void {
-  res.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length })
+  writeHead(res, 200, ['content-type', 'application/json', 'content-length', String(body.length)])
   // As a text in Latin-1, which has the same bytes, it is one string with the head: 9 of 64 µs less than two buffers.
   if (body.length <= MAX_TEXT_BYTES) res.end(body.toString('latin1'), 'latin1')
   else res.end(body)

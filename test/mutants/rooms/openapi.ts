@@ -47,9 +47,9 @@ export const OPENAPI: Mutant[] = [
     'proxy/server/error-response.ts',
     EXERCISE,
     // Errors of the gateway look like those of a relayed upstream.
-    ["    'x-sluice-error': error.code,\n", ''],
+    ["    ...['x-sluice-error', error.code],\n", ''],
     // JSON is labeled as text.
-    ["'content-type': 'application/json'", "'content-type': 'text/plain'"],
+    ["'content-type', 'application/json'", "'content-type', 'text/plain'"],
   ),
 
   // A model entry has an unexpected field.

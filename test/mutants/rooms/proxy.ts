@@ -173,7 +173,10 @@ export const PROXY: Mutant[] = [
   ]),
 
   // The id that the Anthropic SDKs show is missing.
-  ...faults('proxy/server/app.ts', 'test/e2e/refusals.test.ts', ["res.setHeader('request-id', id)", '']),
+  ...faults('proxy/pipeline/request/head.ts', 'test/e2e/refusals.test.ts', [
+    ", 'request-id', requestId]",
+    ']',
+  ]),
 
   // A load balancer sends traffic to a stopping proxy.
   ...faults('proxy/open/edge.ts', 'test/e2e/drain.test.ts', ["if (draining) return 'draining'", '']),
