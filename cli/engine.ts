@@ -24,8 +24,8 @@ export function warmTicks(): void {
 
 /**
  * Loading hundreds of modules grows V8's space for new objects to 64 MB, and V8 keeps it. This collection, the one that V8
- * runs when memory has ended, gives it back at once: an idle proxy takes 112 MB instead of 150. To be called once, when
- * the program has started, because everything else waits for 40 to 150 ms.
+ * runs when memory has ended, gives it back at once: an idle proxy takes 112 MB instead of 150. To be called once,
+ * before the program listens: everything else waits for 40 to 150 ms, and a request in flight might use up its time for the store.
  */
 export function collectStartGarbage(): void {
   setFlagsFromString('--expose-gc')

@@ -17,6 +17,7 @@ export async function serveProxy(
 ): Promise<ServingProxy> {
   weighSocketBuffers()
   warmTicks()
+  collectStartGarbage()
   const store = openRedisStore(env, instance, log)
   const running = await startProxy({
     store,
@@ -29,7 +30,6 @@ export async function serveProxy(
     await store.close()
     throw error
   })
-  collectStartGarbage()
   return {
     running,
     async stop(graceMs) {

@@ -91,10 +91,10 @@ export async function runWorkers(program: Program): Promise<void> {
         },
       ),
     )
+  // While the workers start.
+  collectStartGarbage()
   try {
-    const listening = { instance, workers, port: await port, adminPort }
-    collectStartGarbage()
-    log.info(listening, 'listening')
+    log.info({ instance, workers, port: await port, adminPort }, 'listening')
   } catch (error) {
     if (!(error instanceof StartFailure)) throw error
     out.close()
