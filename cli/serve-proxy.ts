@@ -1,6 +1,12 @@
 /** A proxy over the store in Redis: the whole of `sluice proxy`, or one of its workers. */
 import { type RunningProxy, startProxy } from '../proxy/main.ts'
-import { collectStartGarbage, warmTicks, weighSocketBuffers } from './engine.ts'
+import {
+  collectStartGarbage,
+  collectWhenQuiet,
+  keepMemoryInPauses,
+  warmTicks,
+  weighSocketBuffers,
+} from './engine.ts'
 import type { Program } from './process.ts'
 import { openRedisStore } from './redis-store.ts'
 
@@ -16,6 +22,7 @@ export async function serveProxy(
   sharedAdminPort?: number,
 ): Promise<ServingProxy> {
   weighSocketBuffers()
+  keepMemoryInPauses()
   warmTicks()
   collectStartGarbage()
   const store = openRedisStore(env, instance, log)
@@ -30,9 +37,11 @@ export async function serveProxy(
     await store.close()
     throw error
   })
+  const stopCollecting = collectWhenQuiet(running.inFlight)
   return {
     running,
     async stop(graceMs) {
+      stopCollecting()
       await running.stop(graceMs)
       await store.close()
     },

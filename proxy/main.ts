@@ -51,6 +51,8 @@ export interface RunningProxy {
   /** Takes no new connections, lets requests in flight finish for at most `graceMs`, then breaks them off. */
   stop(graceMs: number): Promise<void>
   status(): ProxyStatus
+  /** Number of requests in flight. */
+  inFlight(): number
   /** The guarded pages of the admin port. */
   pages: Readonly<Record<string, AdminPage>>
   metrics: Pick<ProxyMetrics, 'registry'>
@@ -128,6 +130,7 @@ export async function startProxy({
   return {
     ...listening,
     status: edge.status,
+    inFlight: edge.gauges.inFlight,
     pages: edge.pages,
     metrics,
     async stop(graceMs) {

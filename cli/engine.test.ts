@@ -1,0 +1,73 @@
+/** Each program runs in a process of its own: V8's flags and the load of the event loop belong to a process. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const ENGINE = JSON.stringify(new URL('engine.ts', import.meta.url).href)
+
+function run(code: string): Promise<{ stdout: string; stderr: string }> {
+  const program = `import * as engine from ${ENGINE}\n${code}`
+  return promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
+}
+
+test('memory is collected once the program is quiet with nothing in flight, and again only when it has grown', async () => {
+  const { stdout } = await run(`
+    import { setTimeout as delay } from 'node:timers/promises'
+    let inFlight = 1
+    let looks = 0
+    let collections = 0
+    const stop = engine.collectWhenQuiet(() => { looks++; return inFlight }, { lookMs: 50, collect: () => collections++ })
+    const said = []
+    const looked = async (more) => {
+      const enough = looks + more
+      while (looks < enough) await delay(5)
+    }
+    const held = []
+    const grow = () => held.push(Buffer.alloc(64 * 1024 * 1024, 1))
+    const note = (when) => said.push([when, collections])
+    grow()
+    await looked(3)
+    note('in flight')
+    inFlight = 0
+    while (collections === 0) await delay(5)
+    await looked(3)
+    note('quiet')
+    grow()
+    while (collections === 1) await delay(5)
+    await looked(3)
+    note('grown')
+    stop()
+    console.log(JSON.stringify(said), held.length)
+  `)
+  expect(stdout.trim()).toBe('[["in flight",0],["quiet",1],["grown",2]] 2')
+})
+
+test('a busy program is not held up by a collection', async () => {
+  const { stdout } = await run(`
+    let collections = 0
+    engine.collectWhenQuiet(() => 0, { lookMs: 50, collect: () => collections++ })
+    const held = Buffer.alloc(64 * 1024 * 1024, 1)
+    const until = performance.now() + 500
+    const work = () => {
+      const turn = performance.now() + 5
+      while (performance.now() < turn);
+      if (performance.now() < until) setImmediate(work)
+      else console.log(collections, held.length)
+    }
+    work()
+  `)
+  expect(stdout.trim()).toBe('0 67108864')
+})
+
+test('V8 knows every flag that the engine sets, and collects when asked to', async () => {
+  const { stdout, stderr } = await run(`
+    engine.weighSocketBuffers()
+    engine.keepMemoryInPauses()
+    const forgotten = new WeakRef({})
+    setImmediate(() => {
+      engine.collectStartGarbage()
+      console.log(forgotten.deref())
+    })
+  `)
+  expect({ stdout: stdout.trim(), stderr }).toEqual({ stdout: 'undefined', stderr: '' })
+})
