@@ -10,7 +10,7 @@ import { createEmbeddedStore } from '../store/embedded/index.ts'
 import { readKeyRing } from '../store/sealing.ts'
 import { banner } from './banner.ts'
 import { devPages } from './dev-pages.ts'
-import { collectWhenQuiet, keepMemoryInPauses, weighSocketBuffers } from './engine.ts'
+import { weighSocketBuffers } from './engine.ts'
 import { openProgram, type Program, refuseStart, stopOnSignals } from './process.ts'
 import { stateDirectory } from './state-dir.ts'
 import { openUsageFile, type UsageFile } from './usage-file.ts'
@@ -31,7 +31,6 @@ export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
   )
   if (program === undefined) return
   weighSocketBuffers()
-  keepMemoryInPauses()
   const { env, out } = program
   const running = new Running()
   try {
@@ -52,11 +51,9 @@ class Running {
   proxy: RunningProxy | undefined
   controller: Controller | undefined
   usage: UsageFile | undefined
-  stopCollecting: (() => void) | undefined
   upstream: ExampleUpstream | undefined
 
   async stop(graceMs: number): Promise<void> {
-    this.stopCollecting?.()
     await this.proxy?.stop(graceMs)
     await this.usage?.stop()
     await this.controller?.stop()
@@ -100,7 +97,6 @@ async function start(
     ...(env.SLUICE_HOST === undefined && { hosts: LOOPBACK }),
     admin: devPages(controller, () => running.proxy),
   })
-  running.stopCollecting = collectWhenQuiet(running.proxy.inFlight)
   console.log(
     banner({
       proxy: running.proxy,
