@@ -33,9 +33,8 @@ export function collectStartGarbage(): void {
 }
 
 /**
- * Keeps V8 from collecting in the pauses of a load. It would do so after eight seconds, and let go of the shapes of the objects
- * that requests have: code that is compiled for these shapes is thrown away with them, and the next two seconds of load take
- * twice the CPU. Takes effect at once.
+ * Keeps V8 from collecting in the pauses of a load. It would do so after eight seconds, and the next two seconds of load
+ * take up to twice the CPU: a collection without a request in flight throws compiled code away (decision 21). Takes effect at once.
  */
 export function keepMemoryInPauses(): void {
   setFlagsFromString('--memory-reducer-gc-count=0')
@@ -70,7 +69,7 @@ export function collectWhenQuiet(
   return () => clearInterval(timer)
 }
 
-/** The collection that V8 runs when memory has ended. Takes 40 to 150 ms. */
+/** The collection that V8 runs when memory has ended. Takes 40 to 150 ms at the start. */
 function collectAll(): void {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
