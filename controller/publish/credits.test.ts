@@ -75,12 +75,12 @@ function applier(
   return new CreditApplier({ ledger: facade, log, now: () => NOW, recorded: words, mayCreate })
 }
 
-const spend = async (amount: number) => {
+const spend = async (amount: number, sub?: string) => {
   const about = { model: 'm', channel: 'c', key: 'k', endpoint: 'chat', tier: '', price: '' }
   const note: EntryNote = { ...about, reason: 'usage', tokens: {}, flags: [] }
-  const terms = { account: TEAM, id: `r${amount}`, amount, seen: 0, enforced: true, overdraft: 0 }
+  const terms = { account: TEAM, sub, id: `r${amount}`, amount, seen: 0, enforced: true, overdraft: 0 }
   await ledger.reserve({ ...terms, leaseMs: 60_000, note })
-  await ledger.settle({ account: TEAM, id: terms.id, actual: amount, reservedAt: Date.now(), note })
+  await ledger.settle({ account: TEAM, sub, id: terms.id, actual: amount, reservedAt: Date.now(), note })
 }
 
 const open = () => ledger.open({ account: TEAM, epoch: EPOCH, create: true })
@@ -454,5 +454,100 @@ describe('a mark names exactly the credits in its sums', () => {
     credits.distrust()
     await credits.reassert(BOTH)
     expect(await ledger.balance(TEAM)).toMatchObject({ credited: 8, posted: 8 })
+  })
+
+  describe('also those of sub-accounts', () => {
+    const SUB = objectId('default', 'sub')
+    const [, record] = account('sub')
+    const sub: [string, AccountRecord] = [SUB, { ...record, parent: { id: TEAM, overdraft: 0 } }]
+    const allowance = { id: 'default/allowance', account: TEAM, sub: SUB, amount: 2 }
+    const whole = {
+      ...FIRST,
+      accounts: new Map([account('team'), sub]),
+      credits: [...FIRST.credits, allowance],
+    }
+    const sums = async () => (await ledger.balance(TEAM, { subs: [SUB] }))?.subs[SUB]
+
+    async function loseAll({ credits }: { credits: CreditApplier }): Promise<void> {
+      empty()
+      credits.distrust()
+      await credits.reassert(whole)
+    }
+
+    /** Applies what grows by `whole` as soon as an account is opened; calls `meanwhile` when the ledger has the allowance. */
+    async function applyGrowing(
+      { credits }: { credits: CreditApplier },
+      accounts: [string, AccountRecord][],
+      meanwhile = async () => {},
+    ): Promise<void> {
+      const growing = { ...FIRST, accounts: new Map(accounts) }
+      const quiet = ledger
+      ledger = {
+        ...quiet,
+        async open(command) {
+          growing.accounts.set(...sub)
+          growing.credits = whole.credits
+          return quiet.open(command)
+        },
+        async topup(command) {
+          const reply = await quiet.topup(command)
+          if (command.sub !== undefined) await meanwhile()
+          return reply
+        },
+      }
+      await credits.apply(growing, EPOCH)
+      ledger = quiet
+      await credits.apply(whole, EPOCH)
+    }
+
+    it('that appear while their account is opened', async () => {
+      const leader = await leaderWith({})
+      await applyGrowing(leader, [account('team')])
+      await loseAll(leader)
+      expect(await sums()).toEqual({ posted: 2, held: 0, credited: 2 })
+    })
+
+    it('that appear while another account is opened, and this one is looked at', async () => {
+      const leader = await leaderWith({})
+      await leader.credits.apply(FIRST, EPOCH)
+      await applyGrowing(leader, [account('team'), account('later')], async () => {
+        await leader.credits.read(FIRST)
+      })
+      await loseAll(leader)
+      expect(await sums()).toEqual({ posted: 2, held: 0, credited: 2 })
+    })
+
+    it.each(['the same leader', 'the next one'])(
+      'that are deleted while a request of theirs runs, which %s sees',
+      async (which) => {
+        let leader = await leaderWith({})
+        await leader.credits.apply(whole, EPOCH)
+        const saved = leader.checkpoints.mark(TEAM)
+        if (saved === undefined) throw new Error('no mark')
+        if (which === 'the next one') leader = await leaderWith({ [TEAM]: saved })
+        await leader.credits.apply(FIRST, EPOCH + 1)
+        await spend(1, SUB)
+        await leader.credits.read(FIRST)
+        await loseAll(leader)
+        expect(await sums()).toEqual({ posted: 1, held: 0, credited: 2 })
+      },
+    )
+
+    it('that an earlier leader had, and that were deleted before it could save them', async () => {
+      const before = await leaderWith({})
+      await before.credits.apply(FIRST, EPOCH)
+      const saved = before.checkpoints.mark(TEAM)
+      if (saved === undefined) throw new Error('no mark')
+      await ledger.topup({ ...allowance, epoch: EPOCH })
+      await ledger.topup({ ...second, epoch: EPOCH })
+      const { checkpoints, credits } = await leaderWith({ [TEAM]: saved })
+      await credits.apply(BOTH, EPOCH + 1)
+      await credits.read(BOTH)
+      expect(creditsOf(checkpoints)).toEqual(['default/first', 'default/second'])
+      // It is created again.
+      await credits.apply({ ...whole, credits: [...BOTH.credits, allowance] }, EPOCH + 1)
+      await loseAll({ credits })
+      expect(await sums()).toEqual({ posted: 2, held: 0, credited: 2 })
+    })
   })
 })

@@ -52,6 +52,8 @@ interface Account {
   recorded: Pick<Funds, 'credited' | 'spent'>
   /** Credits that the ledger has applied, as far as this process knows, by "namespace/name". */
   readonly credits: Record<string, AppliedCredit>
+  /** Ids of sub-accounts, deleted ones included: a mark counts all that the account counts. */
+  readonly subs: Set<string>
 }
 
 /** The leader of a later term was at work in the ledger. */
@@ -68,8 +70,6 @@ export class CreditApplier {
   readonly #raised = new Set<string>()
   /** Sum of the Credits of each account, without those of its sub-accounts. */
   readonly #planned = new Map<string, number>()
-  /** Ids of sub-accounts by the id of their account. */
-  #subs = new Map<string, string[]>()
   readonly #spending = new SpendingWatch()
   /** The leader's term; undefined before the first publication. */
   #epoch: number | undefined
@@ -188,13 +188,13 @@ export class CreditApplier {
     this.#planned.clear()
     for (const { account, sub, amount } of credits)
       if (sub === undefined) this.#planned.set(account, (this.#planned.get(account) ?? 0) + amount)
-    this.#rememberSubs(accounts)
     this.#spending.remember({ accounts, keys })
     for (const id of this.#results.keys()) if (!named.has(id)) this.#results.delete(id)
     const { recorded } = this.#options
     for (const [id, record] of accounts)
       if (record.parent === undefined && !this.#accounts.has(id))
         this.#accounts.set(id, firstSight(record, recorded))
+    for (const [id, { parent }] of accounts) if (parent !== undefined) this.#addSub(parent.id, id)
     for (const plan of credits) {
       if (this.#results.has(plan.id)) continue
       const result = recorded?.credit(plan.id)
@@ -205,15 +205,12 @@ export class CreditApplier {
     }
   }
 
-  /** The balance of an account with a new sub-account is read again: the ledger may have known that one before. */
-  #rememberSubs(accounts: Money['accounts']): void {
-    const before = new Set([...this.#subs.values()].flat())
-    this.#subs = new Map()
-    for (const [id, { parent }] of accounts) {
-      if (parent === undefined) continue
-      this.#subs.set(parent.id, [...(this.#subs.get(parent.id) ?? []), id])
-      if (!before.has(id) && this.#accounts.get(parent.id)?.state === 'open') this.#raised.add(parent.id)
-    }
+  /** From now on, the sums of the sub-account are read with those of its account. The ledger may have known it before. */
+  #addSub(accountId: string, sub: string): void {
+    const account = this.#accounts.get(accountId)
+    if (account === undefined || account.subs.has(sub)) return
+    account.subs.add(sub)
+    if (account.state === 'open') this.#raised.add(accountId)
   }
 
   /** Makes sure, once in a term, that the account exists as this version keeps it, and reads its balance. */
@@ -235,7 +232,7 @@ export class CreditApplier {
   async #readBalance(id: string): Promise<void> {
     const account = this.#accounts.get(id)
     if (account === undefined) return
-    const balance = await this.#balance(id)
+    const balance = await this.#balance(id, account)
     this.#raised.delete(id)
     if (balance !== undefined) {
       if (account.epoch === this.#epoch && this.#hasLost(id, balance)) {
@@ -257,9 +254,10 @@ export class CreditApplier {
     if (this.#epoch !== undefined) await this.#open(id)
   }
 
-  #balance(id: string): Promise<Balance | undefined> {
-    const named = { subs: this.#subs.get(id), budgets: this.#spending.budgetsOf(id) }
-    return this.#options.ledger.balance(id, named)
+  #balance(id: string, { subs }: Account): Promise<Balance | undefined> {
+    const { checkpoints, ledger } = this.#options
+    for (const sub of Object.keys(checkpoints?.mark(id)?.subs ?? {})) subs.add(sub)
+    return ledger.balance(id, { subs: [...subs], budgets: this.#spending.budgetsOf(id) })
   }
 
   async #restore(id: string, epoch: number): Promise<void> {
@@ -270,7 +268,7 @@ export class CreditApplier {
     if ((await restoreAccount(ledger, { account: id, epoch, mark })) === 'intact') return
     log.warn({ account: id }, 'the ledger had lost entries of an account; its balance was restored')
     // From here on, the entries since the restore count.
-    const balance = await this.#balance(id)
+    const balance = await this.#balance(id, account)
     if (balance !== undefined) await this.#note(id, account, balance)
   }
 
@@ -285,7 +283,7 @@ export class CreditApplier {
    * First the journal, then the checkpoint: entries that a checkpoint alone has would be restored as a sum, and the journal
    * would never have them. A journal that is stuck does not stop checkpoints.
    */
-  async #note(id: string, { credits }: Account, balance: Balance): Promise<void> {
+  async #note(id: string, { credits, subs }: Account, balance: Balance): Promise<void> {
     const { checkpoints, journal, ledger } = this.#options
     if (checkpoints === undefined) return
     const { lastEntry } = balance
@@ -296,6 +294,12 @@ export class CreditApplier {
       const applied = await creditsSince(ledger, id, balance, before, credits)
       // Meanwhile, another balance of the account may have been noted.
       if (checkpoints.mark(id) !== before) continue
+      const unread = subsOf(applied).filter((sub) => balance.subs[sub] === undefined)
+      if (unread.length > 0) {
+        // The leader before had sub-accounts that have gone. Their sums are read as well, and then noted.
+        for (const sub of unread) subs.add(sub)
+        return this.#readBalance(id)
+      }
       checkpoints.note(id, markOf(balance, applied, before))
       return
     }
@@ -351,6 +355,9 @@ export class CreditApplier {
     const account = this.#accounts.get(accountId)
     if (account === undefined) return
     if (this.#epoch === undefined) throw new TypeError('no term has begun')
+    // Before the ledger knows it: `money` may have this sub-account since it was remembered, and a mark made meanwhile would
+    // count an allowance that it does not name.
+    if (sub !== undefined) this.#addSub(accountId, sub)
     const { reply } = await ledger.topup({ id, account: accountId, sub, amount, epoch: this.#epoch })
     const before = this.#latest(plan)
     if (reply === 'FENCED') throw new Fenced()
@@ -387,7 +394,12 @@ function firstSight(record: AccountRecord, recorded: Recorded | undefined): Acco
     balance: undefined,
     recorded: { credited, spent },
     credits: {},
+    subs: new Set(),
   }
+}
+
+function subsOf(applied: Readonly<Record<string, AppliedCredit>>): string[] {
+  return Object.values(applied).flatMap(({ sub, amount }) => (sub === undefined || amount === 0 ? [] : [sub]))
 }
 
 /** Whether the mark counts entries that the balance does not. */

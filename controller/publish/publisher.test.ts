@@ -73,6 +73,9 @@ let publications: Publication[]
 let logged: string[]
 let results: PublishResult[]
 let publisher: Publisher
+let credits: CreditApplier
+/** Runs while the next publication is on its way. */
+let during: () => Promise<unknown>
 let removals: Removal[]
 /** Errors of the next calls of publish: before or after the store has executed it. */
 let failures: ('before' | 'after')[]
@@ -83,7 +86,7 @@ function start(options: { now?: () => number; savedEpoch?: () => Promise<number>
   const onResult = (result: PublishResult) => results.push(result)
   const onRemoval = (removal: Removal) => removals.push(removal)
   const now = () => NOW
-  const credits = new CreditApplier({ ledger: store.ledger, log, now })
+  credits = new CreditApplier({ ledger: store.ledger, log, now })
   publisher = new Publisher({ store, credits, log, now, onResult, onRemoval, ...options })
 }
 
@@ -104,11 +107,13 @@ beforeEach(() => {
   results = []
   removals = []
   failures = []
+  during = async () => {}
   const config = {
     ...embedded.config,
     async publish(publication: Publication) {
       const failure = failures.shift()
       if (failure === 'before') throw new StoreUnavailable('before')
+      await during()
       const reply = await embedded.config.publish(publication)
       if (failure === 'after') throw new StoreUnavailable('after')
       publications.push(publication)
@@ -275,6 +280,15 @@ describe('money', () => {
       'conflict',
     )
     expect((await store.ledger.balance(TEAM))?.posted).toBe(7)
+  })
+
+  it('is in the result with the last answer of the ledger, which came while the rest was published', async () => {
+    const wish = compiled({ credits: [{ id: 'default/start', amount: 7 }] })
+    during = async () => {
+      await store.ledger.topup({ id: 'default/more', account: TEAM, amount: 2, epoch: 1 })
+      await credits.read(wish)
+    }
+    expect((await publish(wish)).credits.funds.get(TEAM)?.credited).toBe(9)
   })
 
   it('counts each credit once, including deleted ones', async () => {

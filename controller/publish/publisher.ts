@@ -186,7 +186,7 @@ export class Publisher {
   /** `complete` is false if credits must be retried; the rest is published. */
   async #publish(job: Job): Promise<{ result: PublishResult; outcome: AttemptOutcome; complete: boolean }> {
     const { compiled, touched } = job
-    const { store, log } = this.#options
+    const { store, credits, log } = this.#options
     const takesOver = this.#first && (await store.config.position()).generation > 0
     if (!takesOver) await this.#learnSavedEpoch()
     this.#epoch ??= await this.#newEpoch()
@@ -233,7 +233,8 @@ export class Publisher {
           if (takesOver) await this.#learnSavedEpoch()
           money ??= await this.#applyMoney(job, epoch)
           return {
-            result: { outcome: 'published', compiled, generation, credits: money.applied },
+            // A look at the balances may have found newer ones meanwhile.
+            result: { outcome: 'published', compiled, generation, credits: credits.last ?? money.applied },
             outcome: reply,
             complete: money.complete,
           }

@@ -40,13 +40,13 @@ const asked = async () => (await ask(fleet.bases[0] ?? '', KEY, 'paid')).summary
 const FIELDS = ['balance', 'held', 'credited', 'spent'] as const
 
 /** Waits for the funds in the status of an Account. */
-function funds(name: string, expected: Record<(typeof FIELDS)[number], string>): Promise<unknown> {
+async function funds(name: string, expected: Record<(typeof FIELDS)[number], string>): Promise<void> {
   const path = `/apis/sluice.dev/v1alpha1/namespaces/${fleet.namespace}/accounts/${name}`
-  const are = async () => {
+  const read = async () => {
     const { status = {} } = (await fleet.kube.request('GET', path)) as { status?: Record<string, unknown> }
-    return FIELDS.every((field) => status[field] === expected[field])
+    return Object.fromEntries(FIELDS.map((field) => [field, status[field]]))
   }
-  return until(are, `${name} to have ${JSON.stringify(expected)}`, PATIENCE_MS)
+  await expect.poll(read, { timeout: PATIENCE_MS }).toEqual(expected)
 }
 
 async function sluice(...args: string[]): Promise<{ code: number | string; output: string }> {

@@ -416,6 +416,14 @@ export const CONTROLLER: Mutant[] = [
     'if (isOlder(balance, before)) return',
     '',
   ]),
+  ...faults('controller/publish/credits.ts', 'controller/publish/credits.test.ts', [
+    'if (sub !== undefined) this.#addSub(accountId, sub)',
+    '',
+  ]),
+  ...faults('controller/publish/credits.ts', 'controller/publish/credits.test.ts', [
+    'if (unread.length > 0)',
+    'if (false)',
+  ]),
 
   // A wiped ledger gives a Credit a second time when its Account is recreated.
   ...faults('controller/status/board.ts', 'controller/status/board.test.ts', [
