@@ -39,6 +39,14 @@ const firstUsed = (n: number) => `sk-never-used-before-${n}`
 const models = ({ base }: Pick<ProxyProgram, 'base'>) => `${base}/v1/models`
 const bearer = (key: string) => ['authorization', `Bearer ${key}`]
 
+/** Asks again after a 503: on a machine that stalls, Redis may not answer in time. */
+function answered(all: () => Promise<string>): Promise<string> {
+  return until(async () => {
+    const answer = await all()
+    return answer.startsWith('[503,') ? undefined : answer
+  }, 'an answer of Redis')
+}
+
 async function started(env: Record<string, string> = {}): Promise<ProxyProgram> {
   const proxy = await startProxyProgram(world, env)
   await until(async () => (await call(`${proxy.admin}/readyz`)).status === 200, 'readiness')
@@ -92,7 +100,7 @@ test('a flood over Redis', async () => {
   const used = await stop()
   const seconds = (performance.now() - began) / 1_000
 
-  // A machine that stalls for a quarter of a second makes Redis time out, which is a 503.
+  // See answered.
   const [[same = '', count = 0] = [], ...others] = [...answers].sort(([, a], [, b]) => b - a)
   expect(same).toMatch(/^\[401,/)
   expect(others.filter(([answer]) => !answer.startsWith('[503,'))).toEqual([])
@@ -115,17 +123,18 @@ test('a flood over Redis', async () => {
 test('malformed variants of a good key get the same answer, over HTTP and in WebSocket handshakes', async () => {
   const proxy = await started()
   const bad = [...misspelt(UNMETERED), ...Array.from({ length: 200 }, (_, n) => guess(n, UNMETERED))]
-  const answers = await Promise.all(bad.map(({ headers }) => client.get(models(proxy), headers)))
-  expect(new Set(answers.map(({ all }) => all)).size).toBe(1)
-  expect(answers[0]?.status).toBe(401)
+  const asked = (headers: readonly string[]) =>
+    answered(async () => (await client.get(models(proxy), headers)).all)
+  const refusals = await Promise.all(bad.map(({ headers }) => asked(headers)))
+  expect([...new Set(refusals)]).toEqual([expect.stringMatching(/^\[401,/)])
 
-  const handshake = async (headers: readonly string[]) => {
-    const { status, headers: answerHeaders, text } = await exchange(proxy.base, handshakeBytes(headers))
-    return allOf(status, answerHeaders, text)
-  }
+  const handshake = (headers: readonly string[]) =>
+    answered(async () => {
+      const { status, headers: answerHeaders, text } = await exchange(proxy.base, handshakeBytes(headers))
+      return allOf(status, answerHeaders, text)
+    })
   const shaken = await Promise.all(bad.map(({ headers }) => handshake(headers)))
-  expect(new Set(shaken).size).toBe(1)
-  expect(shaken[0]).toMatch(/^\[401,/)
+  expect([...new Set(shaken)]).toEqual([expect.stringMatching(/^\[401,/)])
   expect(await opens(proxy, bearer(UNMETERED))).toBe(true)
 })
 
