@@ -5,11 +5,10 @@
 import type { Log } from '../../contract/log.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
 import type { Balance, Ledger, Sums } from '../../store/ledger/contract.ts'
-import { compareEntries } from '../../store/ledger/entry-log.ts'
-import { creditsSince } from '../books/applied-credits.ts'
 import type { Checkpoints } from '../books/checkpoints.ts'
 import type { Journal } from '../books/journal.ts'
-import { type AppliedCredit, type Mark, markOf } from '../books/mark.ts'
+import type { AppliedCredit } from '../books/mark.ts'
+import { hasLost, noteBalance } from '../books/note.ts'
 import { restoreAccount } from '../books/restore.ts'
 import type {
   AppliedCredits,
@@ -235,7 +234,7 @@ export class CreditApplier {
     const balance = await this.#balance(id, account)
     this.#raised.delete(id)
     if (balance !== undefined) {
-      if (account.epoch === this.#epoch && this.#hasLost(id, balance)) {
+      if (account.epoch === this.#epoch && hasLost(balance, this.#options.checkpoints?.mark(id))) {
         account.epoch = undefined
         return this.#open(id)
       }
@@ -272,37 +271,14 @@ export class CreditApplier {
     if (balance !== undefined) await this.#note(id, account, balance)
   }
 
-  /** A look at the sums alone: the account is compared whole when the store was away and when a term begins. */
-  #hasLost(id: string, { entries, lastEntry }: Balance): boolean {
-    const mark = this.#options.checkpoints?.mark(id)
-    if (mark?.last === undefined) return false
-    return lastEntry === undefined || entries < mark.entries || compareEntries(lastEntry, mark.last) < 0
-  }
-
-  /**
-   * First the journal, then the checkpoint: entries that a checkpoint alone has would be restored as a sum, and the journal
-   * would never have them. A journal that is stuck does not stop checkpoints.
-   */
+  /** In the journal and the checkpoint. */
   async #note(id: string, { credits, subs }: Account, balance: Balance): Promise<void> {
     const { checkpoints, journal, ledger } = this.#options
     if (checkpoints === undefined) return
-    const { lastEntry } = balance
-    if (lastEntry !== undefined && (await journal?.ship(id, lastEntry)) === 'missing') return
-    for (;;) {
-      const before = checkpoints.mark(id)
-      if (isOlder(balance, before)) return
-      const applied = await creditsSince(ledger, id, balance, before, credits)
-      // Meanwhile, another balance of the account may have been noted.
-      if (checkpoints.mark(id) !== before) continue
-      const unread = subsOf(applied).filter((sub) => balance.subs[sub] === undefined)
-      if (unread.length > 0) {
-        // The leader before had sub-accounts that have gone. Their sums are read as well, and then noted.
-        for (const sub of unread) subs.add(sub)
-        return this.#readBalance(id)
-      }
-      checkpoints.note(id, markOf(balance, applied, before))
-      return
-    }
+    const unread = await noteBalance({ ledger, checkpoints, journal }, { id, balance, known: credits })
+    if (unread.length === 0) return
+    for (const sub of unread) subs.add(sub)
+    await this.#readBalance(id)
   }
 
   /**
@@ -396,16 +372,6 @@ function firstSight(record: AccountRecord, recorded: Recorded | undefined): Acco
     credits: {},
     subs: new Set(),
   }
-}
-
-function subsOf(applied: Readonly<Record<string, AppliedCredit>>): string[] {
-  return Object.values(applied).flatMap(({ sub, amount }) => (sub === undefined || amount === 0 ? [] : [sub]))
-}
-
-/** Whether the mark counts entries that the balance does not. */
-function isOlder({ lastEntry }: Balance, mark: Mark | undefined): boolean {
-  if (mark?.last === undefined) return false
-  return lastEntry === undefined || compareEntries(lastEntry, mark.last) < 0
 }
 
 function withhold(account: Account): void {

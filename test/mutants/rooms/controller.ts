@@ -182,8 +182,6 @@ export const CONTROLLER: Mutant[] = [
   ...faults(
     'controller/publish/credits.ts',
     'controller/publish/credits.test.ts',
-    // A restored balance counts requests that the journal never had.
-    ["if (lastEntry !== undefined && (await journal?.ship(id, lastEntry)) === 'missing') return", ''],
     // A wiped ledger gets every account's credits again: spent money is given away.
     ['mayCreate && (!account.used || this.#isProven(id, account))', 'mayCreate'],
     // Accounts are opened in a Redis that evicts them.
@@ -407,22 +405,28 @@ export const CONTROLLER: Mutant[] = [
     'this.#single.delete(key)',
   ]),
 
-  // A mark has other credits than its sums: after a loss, a Credit is given twice, or is taken away.
-  ...faults('controller/publish/credits.ts', 'controller/publish/credits.test.ts', [
-    'await creditsSince(ledger, id, balance, before, credits)',
-    'credits',
+  // A restored balance counts requests that the journal never had.
+  ...faults('controller/books/note.ts', 'controller/publish/credits.test.ts', [
+    "if (lastEntry !== undefined && (await journal?.ship(id, lastEntry)) === 'missing') return []",
+    '',
   ]),
-  ...faults('controller/publish/credits.ts', 'controller/publish/credits.test.ts', [
-    'if (isOlder(balance, before)) return',
+
+  // A mark has other credits than its sums: after a loss, a Credit is given twice, or is taken away.
+  ...faults('controller/books/note.ts', 'controller/publish/credits.test.ts', [
+    'await creditsSince(ledger, id, balance, before, known)',
+    'known',
+  ]),
+  ...faults('controller/books/note.ts', 'controller/publish/credits.test.ts', [
+    'if (isOlder(balance, before)) return []',
     '',
   ]),
   ...faults('controller/publish/credits.ts', 'controller/publish/credits.test.ts', [
     'if (sub !== undefined) this.#addSub(accountId, sub)',
     '',
   ]),
-  ...faults('controller/publish/credits.ts', 'controller/publish/credits.test.ts', [
-    'if (unread.length > 0)',
-    'if (false)',
+  ...faults('controller/books/note.ts', 'controller/publish/credits.test.ts', [
+    'if (unread.length === 0) checkpoints',
+    'checkpoints',
   ]),
 
   // A wiped ledger gives a Credit a second time when its Account is recreated.
