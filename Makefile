@@ -87,6 +87,8 @@ test-all: test ## Run test, the installed chart, thousands of cases for each pro
 	@BURST_ROUNDS=20 vitest run --no-file-parallelism test/integration/proxy/burst.test.ts test/integration/proxy/limits.test.ts
 	@USAGE_REQUESTS=20000 vitest run test/integration/usage
 	@DISCONNECT_OFFSETS=500 vitest run --testTimeout=300000 test/e2e/disconnects.test.ts
+	@# Here, because a build takes longer than a test may.
+	@node test/assets/helm4.ts
 	@# Side by side: one waits for five minutes without an API server.
 	@(HELM_MAJOR=4 INSTALL_AWAY_SECONDS=8 vitest run test/install/install.test.ts && \
 	  SOAK_MINUTES=5 vitest run test/soak) & others=$$!; \

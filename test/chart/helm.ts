@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { binary, KUBERNETES_VERSION } from '../assets/binaries.ts'
-import { goProgram } from '../assets/go-program.ts'
+import { helm4 } from '../assets/helm4.ts'
 import { ROOT } from '../harness/program.ts'
 
 export const CHART = join(ROOT, 'helm', 'sluice')
@@ -16,10 +16,7 @@ export const CRDS_CHART = join(ROOT, 'helm', 'sluice-crds')
 const execute = promisify(execFile)
 
 /** Helm 3, or Helm 4 with HELM_MAJOR=4, which is built when it is missing. */
-export const helmProgram = (): string =>
-  process.env.HELM_MAJOR === '4'
-    ? goProgram(join(ROOT, 'test/helm4'), 'helm.sh/helm/v4/cmd/helm')
-    : binary('helm')
+export const helmProgram = (): string => (process.env.HELM_MAJOR === '4' ? helm4() : binary('helm'))
 
 /** Runs Helm; `values` become a values file. Returns standard output, and rejects with Helm's message. */
 export async function helm(args: string[], values: object = {}): Promise<string> {
