@@ -122,7 +122,10 @@ export interface Touched {
   statuses: Map<string, ObjectStatus | undefined>
 }
 
-/** The output of compile: records to publish, credits for the ledger, and statuses for people. */
+/**
+ * The output of compile: records to publish, credits for the ledger, and statuses for people. In a cluster it is a live view:
+ * the next change shows in it, also to a call that is still at work with it. See Compilation.apply.
+ */
 export interface Compiled {
   table: TableRecord
   /** By SHA-256 of the key. */
