@@ -9,6 +9,7 @@ import { readKeyRing } from '../../store/sealing.ts'
 import { type Fleet, type FleetOptions, metric, startFleet } from '../harness/fleet.ts'
 import { ask, digestOf } from '../harness/fleet-traffic.ts'
 import { until } from '../harness/gateway.ts'
+import { IMPATIENT } from '../harness/redis.ts'
 import {
   chatAnswer,
   chatEvents,
@@ -71,7 +72,7 @@ export interface World {
 /** Resolves when every proxy serves every kind of caller. */
 export async function startWorld(options: FleetOptions): Promise<World> {
   // Shorter than the default, and longer than a busy machine takes to renew it: nothing here restarts a controller that exits.
-  const env = { SLUICE_LEASE_DURATION: '5s', ...options.env }
+  const env = { ...IMPATIENT, SLUICE_LEASE_DURATION: '5s', ...options.env }
   const fleet = await startFleet({ ...options, env })
   const gates = createGates()
   const upstream = await startUpstream(gates.script)

@@ -14,7 +14,7 @@ import {
 import * as servers from '../../tools/cluster/servers.ts'
 import { until } from './gateway.ts'
 import { type KubeAccess, type KubeHttp, kubeHttp } from './kube-http.ts'
-import { type RunningRedis, startRedis } from './redis.ts'
+import { PATIENT, type RunningRedis, startRedis } from './redis.ts'
 
 export interface FleetOptions {
   /** An API server with the CRDs: the shared one of all tests, or the test's own. */
@@ -93,7 +93,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const running: ManagedProcess[] = []
 
   const start = async (spec: ProgramSpec): Promise<ManagedProcess> => {
-    const process = await startProcess({ ...spec, env: { ...spec.env, ...env } }, logs)
+    const process = await startProcess({ ...spec, env: { ...spec.env, ...PATIENT, ...env } }, logs)
     running.push(process)
     return process
   }

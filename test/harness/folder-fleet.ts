@@ -13,7 +13,7 @@ import {
 import * as servers from '../../tools/cluster/servers.ts'
 import { leaderOf, type Member, memberOf, type ProxyMember } from './fleet.ts'
 import { until } from './gateway.ts'
-import { type RunningRedis, startRedis } from './redis.ts'
+import { PATIENT, type RunningRedis, startRedis } from './redis.ts'
 
 export interface FolderFleet {
   /** The folder of resources. */
@@ -54,7 +54,7 @@ export async function startFolderFleet(
   const url = (port: number) => `http://127.0.0.1:${port}`
 
   const start = async (spec: ProgramSpec): Promise<ManagedProcess> => {
-    const process = await startProcess({ ...spec, env: { ...spec.env, ...env } }, logs)
+    const process = await startProcess({ ...spec, env: { ...spec.env, ...PATIENT, ...env } }, logs)
     running.push(process)
     return process
   }

@@ -39,6 +39,14 @@ export interface RedisOptions {
   clock?: Clock | undefined
 }
 
+/**
+ * Settings of proxies and controllers in tests of anything but the timeout: a busy machine can stop Redis for longer
+ * than the default of 250 ms, and then a request is 503.
+ */
+export const PATIENT = { SLUICE_REDIS_TIMEOUT: '30s' }
+/** The default, for tests in which Redis stops answering. */
+export const IMPATIENT = { SLUICE_REDIS_TIMEOUT: '250ms' }
+
 /** Without persistence, in its own folder. Resolves when it accepts commands. */
 export async function startRedis({ args = [], clock }: RedisOptions = {}): Promise<RunningRedis> {
   const port = await freePort()

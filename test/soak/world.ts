@@ -4,7 +4,7 @@ import { type BillingUpstream, startBillingUpstream } from '../harness/billing-u
 import { controlPlane } from '../harness/control-plane.ts'
 import { type Fleet, startFleet } from '../harness/fleet.ts'
 import { digestOf } from '../harness/fleet-traffic.ts'
-import { type RunningRedis, startRedis } from '../harness/redis.ts'
+import { IMPATIENT, type RunningRedis, startRedis } from '../harness/redis.ts'
 import { startSwitch, type TcpSwitch } from '../harness/tcp-switch.ts'
 
 export const DIALECTS = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
@@ -54,7 +54,7 @@ export async function startWorld(): Promise<World> {
   const fleet = await startFleet({
     controlPlane: await controlPlane(),
     redis: { ...primary, url: `redis://127.0.0.1:${address.port}` },
-    env: { SLUICE_LEASE_DURATION: '3s', SLUICE_JOURNAL: 'stdout' },
+    env: { ...IMPATIENT, SLUICE_LEASE_DURATION: '3s', SLUICE_JOURNAL: 'stdout' },
   })
   const { kube } = fleet
   const credited = new Map<string, number>(ACCOUNTS.map((name) => [name, 0]))

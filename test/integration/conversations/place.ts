@@ -13,7 +13,7 @@ import { testChannel, testRoute, testTable } from '../../../proxy/table/testing.
 import { createRedisStore } from '../../../store/redis/index.ts'
 import { readKeyRing } from '../../../store/sealing.ts'
 import { until } from '../../harness/gateway.ts'
-import type { Clock } from '../../harness/redis.ts'
+import { type Clock, PATIENT } from '../../harness/redis.ts'
 import { startWorld, type TestProxy, type World } from '../proxy/world.ts'
 import { type Speaker, startSpeaker } from './speaker.ts'
 
@@ -71,18 +71,21 @@ export async function startPlace(
     const log: string[] = []
     const requests: string[] = []
     const sealing = readKeyRing(world.sealingKeys, SILENT)
-    const store = createRedisStore({ url, sealing, log: SILENT, instance: `test-${count}` })
-    const settings = {
+    const { env: settings } = readEnvironment({
       SLUICE_PORT: '0',
       SLUICE_ADMIN_PORT: '0',
       SLUICE_HOST: '127.0.0.1',
+      ...PATIENT,
       ...options.env,
       ...env,
-    }
+    })
+    const instance = `test-${count}`
+    const commandTimeoutMs = settings.SLUICE_REDIS_TIMEOUT
+    const store = createRedisStore({ url, sealing, log: SILENT, instance, commandTimeoutMs })
     const running = await startProxy({
       store,
-      env: readEnvironment(settings).env,
-      instance: `test-${count}`,
+      env: settings,
+      instance,
       log: pino({ level: 'debug' }, { write: (line) => void log.push(line) }),
       writeRequestLog: (line) => void requests.push(line),
     })

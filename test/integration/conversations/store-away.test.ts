@@ -1,6 +1,7 @@
 /** Conversations while Redis is down: never refused for good, and never continued without their history. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '../../harness/gateway.ts'
+import { IMPATIENT } from '../../harness/redis.ts'
 import { json } from '../../harness/upstream.ts'
 import { METERED, metric, UNMETERED, type World } from '../proxy/world.ts'
 import { ONE_OF_EACH, type Place, startPlace } from './place.ts'
@@ -10,7 +11,7 @@ let place: Place
 /** Turns stored before, by model. */
 let stored: Map<string, TurnResult>
 beforeEach(async () => {
-  place = await startPlace()
+  place = await startPlace({ env: IMPATIENT })
   const { one, two } = place
   for (const key of [UNMETERED, METERED])
     for (const { base } of [one, two]) await say(base, key, { model: 'chat', input: 'known' })

@@ -7,6 +7,7 @@ import { keyHash } from '../../../contract/ids.ts'
 import { testKey } from '../../../proxy/auth/testing.ts'
 import { startGateway, until } from '../../harness/gateway.ts'
 import { call } from '../../harness/http.ts'
+import { IMPATIENT } from '../../harness/redis.ts'
 import { connection, exchange } from '../../harness/socket.ts'
 import { type ProxyProgram, startProxyProgram } from '../proxy/program.ts'
 import { METERED, metric, startWorld, UNMETERED, type World } from '../proxy/world.ts'
@@ -38,14 +39,6 @@ afterAll(async () => {
 const firstUsed = (n: number) => `sk-never-used-before-${n}`
 const models = ({ base }: Pick<ProxyProgram, 'base'>) => `${base}/v1/models`
 const bearer = (key: string) => ['authorization', `Bearer ${key}`]
-
-/** Asks again after a 503: on a machine that stalls, Redis may not answer in time. */
-function answered(all: () => Promise<string>): Promise<string> {
-  return until(async () => {
-    const answer = await all()
-    return answer.startsWith('[503,') ? undefined : answer
-  }, 'an answer of Redis')
-}
 
 async function started(env: Record<string, string> = {}): Promise<ProxyProgram> {
   const proxy = await startProxyProgram(world, env)
@@ -81,7 +74,7 @@ function useGoodKeys(proxy: ProxyProgram) {
 }
 
 test('a flood over Redis', async () => {
-  const proxy = await started()
+  const proxy = await started(IMPATIENT)
   expect((await client.get(models(proxy), bearer(UNMETERED))).status).toBe(200)
   // Allocates buffers of connections and compiles code beforehand.
   await client.flood(models(proxy), 0, 2_000, UNMETERED)
@@ -100,7 +93,7 @@ test('a flood over Redis', async () => {
   const used = await stop()
   const seconds = (performance.now() - began) / 1_000
 
-  // Some may be 503, as in `answered`.
+  // Some may be 503: on a machine that stalls, Redis may not answer in time.
   const [[same = '', count = 0] = [], ...others] = [...answers].sort(([, a], [, b]) => b - a)
   expect(same).toMatch(/^\[401,/)
   expect(others.filter(([answer]) => !answer.startsWith('[503,'))).toEqual([])
@@ -123,23 +116,21 @@ test('a flood over Redis', async () => {
 test('malformed variants of a good key get the same answer, over HTTP and in WebSocket handshakes', async () => {
   const proxy = await started()
   const bad = [...misspelt(UNMETERED), ...Array.from({ length: 200 }, (_, n) => guess(n, UNMETERED))]
-  const asked = (headers: readonly string[]) =>
-    answered(async () => (await client.get(models(proxy), headers)).all)
+  const asked = async (headers: readonly string[]) => (await client.get(models(proxy), headers)).all
   const refusals = await Promise.all(bad.map(({ headers }) => asked(headers)))
   expect([...new Set(refusals)]).toEqual([expect.stringMatching(/^\[401,/)])
 
-  const handshake = (headers: readonly string[]) =>
-    answered(async () => {
-      const { status, headers: answerHeaders, text } = await exchange(proxy.base, handshakeBytes(headers))
-      return allOf(status, answerHeaders, text)
-    })
+  const handshake = async (headers: readonly string[]) => {
+    const { status, headers: answerHeaders, text } = await exchange(proxy.base, handshakeBytes(headers))
+    return allOf(status, answerHeaders, text)
+  }
   const shaken = await Promise.all(bad.map(({ headers }) => handshake(headers)))
   expect([...new Set(shaken)]).toEqual([expect.stringMatching(/^\[401,/)])
   expect(await opens(proxy, bearer(UNMETERED))).toBe(true)
 })
 
 test('Redis fails midway: keys to look up are 503, never 401, and known keys are served', async () => {
-  const proxy = await started()
+  const proxy = await started(IMPATIENT)
   expect((await client.get(models(proxy), bearer(UNMETERED))).status).toBe(200)
   // Some are looked up, some come from the list of all keys.
   const seen = Array.from({ length: 3_000 }, (_, n) => guess(n, UNMETERED))

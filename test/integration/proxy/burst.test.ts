@@ -19,8 +19,6 @@ beforeAll(async () => {
   const env = {
     SLUICE_MAX_IN_FLIGHT_PER_CLIENT: '0',
     SLUICE_MAX_CONNECTIONS_PER_CLIENT: '0',
-    // Longer than a busy machine needs for a burst.
-    SLUICE_REDIS_TIMEOUT: '30s',
   }
   proxies = [
     await world.startProxy({ env }),

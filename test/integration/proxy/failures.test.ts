@@ -5,6 +5,7 @@ import { keyHash } from '../../../contract/ids.ts'
 import { keyRecordKey, TABLE } from '../../../store/keys.ts'
 import { until } from '../../harness/gateway.ts'
 import { type Answer, call } from '../../harness/http.ts'
+import { IMPATIENT, PATIENT } from '../../harness/redis.ts'
 import {
   ACCOUNT,
   ask,
@@ -27,7 +28,7 @@ let world: World
 let proxy: TestProxy
 beforeEach(async () => {
   world = await startWorld()
-  proxy = await world.startProxy()
+  proxy = await world.startProxy({ env: IMPATIENT })
   // Caches the keys and the table; on a busy machine the first answer of Redis may come too late.
   await until(async () => (await statusOf(proxy, UNMETERED)) === 200, 'an unmetered request')
   await until(async () => (await statusOf(proxy, METERED, 'paid')) === 200, 'a paid request')
@@ -70,7 +71,7 @@ async function recovers(): Promise<void> {
 }
 
 test('a proxy waits for a slow Redis as long as SLUICE_REDIS_TIMEOUT says', async () => {
-  const patient = await world.startProxy({ env: { SLUICE_REDIS_TIMEOUT: '30s' } })
+  const patient = await world.startProxy({ env: PATIENT })
   expect(await statusOf(patient, METERED, 'paid')).toBe(200)
   world.redis.pause()
   const waiting = statusOf(patient, METERED, 'paid')
@@ -222,7 +223,7 @@ describe('invalid stored data', () => {
 
   test('a table that does not open is ignored and reported, and the next good one replaces it', async () => {
     await world.redis.command('SET', TABLE, '{"kid":"k1","iv":"AAAA","ct":"AAAA"}')
-    const cold = await world.startProxy({ ready: false })
+    const cold = await world.startProxy({ ready: false, env: IMPATIENT })
     await breakConnections()
     const series = 'sluice_records_unreadable_total{kind="table"}'
     for (const one of [proxy, cold]) await until(async () => (await metric(one, series)) > 0, 'the alarm')
@@ -249,7 +250,7 @@ describe('invalid stored data', () => {
     await until(async () => (await statusOf(proxy, METERED, 'paid')) === 200, 'a request')
     expect((await balance(world)).posted).toBeLessThan(posted)
     // A proxy that never knew the key does not guess.
-    const cold = await world.startProxy()
+    const cold = await world.startProxy({ env: IMPATIENT })
     expectUnavailable(await ask(cold, METERED, 'paid'))
     expect(await statusOf(cold, UNMETERED)).toBe(200)
   })
@@ -257,7 +258,7 @@ describe('invalid stored data', () => {
 
 test('a proxy that starts without Redis listens, is not ready, answers 503, and recovers on its own', async () => {
   await world.redis.kill()
-  const cold = await world.startProxy({ ready: false })
+  const cold = await world.startProxy({ ready: false, env: IMPATIENT })
   expect((await call(`${cold.admin}/readyz`)).status).toBe(503)
   expect((await call(`${cold.admin}/healthz`)).status).toBe(200)
   for (const key of [UNMETERED, METERED, UNKNOWN]) expectUnavailable(await ask(cold, key))

@@ -27,8 +27,6 @@ beforeAll(async () => {
   const env = {
     SLUICE_MAX_IN_FLIGHT_PER_CLIENT: '0',
     SLUICE_MAX_CONNECTIONS_PER_CLIENT: '0',
-    // Longer than a busy machine needs for a burst.
-    SLUICE_REDIS_TIMEOUT: '30s',
   }
   const own = { account: OWN, id: 'kkkkkkkkkkkkkkkkkkk9', name: 'limited' }
   world.keys.set(keyHash(UNMETERED_LIMITED), testKey({ ...own, limits: [perMinute(3)] }))

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../harness/gateway.ts'
 import { call } from '../../harness/http.ts'
-import { createClock } from '../../harness/redis.ts'
+import { createClock, IMPATIENT } from '../../harness/redis.ts'
 import { chatEvents } from '../../harness/upstream.ts'
 import {
   ACCOUNT,
@@ -30,7 +30,7 @@ let finish: () => void
 
 beforeAll(async () => {
   world = await startWorld({ clock, funds: FUNDS })
-  proxy = await world.startProxy()
+  proxy = await world.startProxy({ env: IMPATIENT })
   let gate = Promise.withResolvers<void>()
   world.upstream.answer(async (_, res) => {
     const { promise } = gate

@@ -1,6 +1,7 @@
 /** `sluice proxy` as a process of its own. */
 import { onTestFinished } from 'vitest'
 import { endProgram, type Program, startSluice } from '../../harness/program.ts'
+import { PATIENT } from '../../harness/redis.ts'
 import type { World } from './world.ts'
 
 export interface ProxyProgram {
@@ -16,7 +17,7 @@ export async function startProxyProgram(
   env: Record<string, string> = {},
 ): Promise<ProxyProgram> {
   const program = startSluice(
-    { SLUICE_REDIS_URL: redis.url, SLUICE_SEALING_KEYS_FILE: sealingKeys, ...env },
+    { SLUICE_REDIS_URL: redis.url, SLUICE_SEALING_KEYS_FILE: sealingKeys, ...PATIENT, ...env },
     ['proxy'],
   )
   onTestFinished(() => endProgram(program))

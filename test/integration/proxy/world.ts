@@ -17,7 +17,7 @@ import { createRedisStore } from '../../../store/redis/index.ts'
 import { readKeyRing } from '../../../store/sealing.ts'
 import { until } from '../../harness/gateway.ts'
 import { type Answer, call, chatBody, jsonHeaders } from '../../harness/http.ts'
-import { type Clock, type RunningRedis, startRedis } from '../../harness/redis.ts'
+import { type Clock, PATIENT, type RunningRedis, startRedis } from '../../harness/redis.ts'
 import { type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
 
 /** Keys of both kinds of caller, and an unknown one. */
@@ -118,6 +118,7 @@ export async function startWorld(
         SLUICE_PORT: '0',
         SLUICE_ADMIN_PORT: '0',
         SLUICE_HOST: '127.0.0.1',
+        ...PATIENT,
         ...env,
       }).env
       const own = connect('proxy', settings.SLUICE_REDIS_TIMEOUT)
