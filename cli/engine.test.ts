@@ -71,3 +71,15 @@ test('V8 knows every flag that the engine sets, and collects when asked to', asy
   `)
   expect({ stdout: stdout.trim(), stderr }).toEqual({ stdout: 'undefined', stderr: '' })
 })
+
+test('the warming of ticks leaves none for a collection to keep', async () => {
+  const { stdout } = await run(`
+    engine.collectStartGarbage()
+    const before = process.memoryUsage().heapUsed
+    engine.warmTicks()
+    engine.collectStartGarbage()
+    console.log(process.memoryUsage().heapUsed - before)
+  `)
+  // Ten thousand of them would take 2 MB.
+  expect(Number(stdout)).toBeLessThan(500_000)
+})
