@@ -25,7 +25,7 @@ async function errorAfter(failure: UpstreamFailure): Promise<GatewayError | unde
   const result = await streamAnswer(upstream, client, {
     requestId: 'req_1',
     cancel: signal,
-    call: { draining: false, endSeen: () => false, startedAt: 0 },
+    call: { draining: false, watchEnd: () => undefined, startedAt: 0 },
     meterFor: () => undefined,
     callerError: ({ forCaller }) => forCaller,
     watch: { push: () => undefined, due: false, keep: async () => undefined },
@@ -80,7 +80,7 @@ test.each(['as an event', 'behind the last event'])(
     const relayed = streamAnswer(upstream, client, {
       requestId: 'req_1',
       cancel: new AbortController().signal,
-      call: { draining: false, endSeen: () => false, startedAt: 0 },
+      call: { draining: false, watchEnd: () => undefined, startedAt: 0 },
       meterFor: () => undefined,
       callerError: ({ forCaller }) => forCaller,
       watch,
@@ -122,7 +122,7 @@ test.each(['as an event', 'behind the last event'])(
     await streamAnswer(upstream, client, {
       requestId: 'req_1',
       cancel: new AbortController().signal,
-      call: { draining: false, endSeen: () => false, startedAt: 0 },
+      call: { draining: false, watchEnd: () => undefined, startedAt: 0 },
       meterFor: () => undefined,
       callerError: ({ forCaller }) => forCaller,
       watch: { push: () => undefined, due: false, keep: async () => undefined },

@@ -39,7 +39,7 @@ export interface StreamResult {
 interface StreamJob {
   requestId: string
   cancel: Cancellation
-  call: Pick<UpstreamCall, 'draining' | 'endSeen' | 'startedAt'>
+  call: Pick<UpstreamCall, 'draining' | 'watchEnd' | 'startedAt'>
   /** `exhausted` ends the stream when the funds are used up. */
   meterFor: (exhausted: () => void) => StreamMeter | undefined
   /** The error for a failure that is the fault of the client. */
@@ -122,7 +122,7 @@ export function streamAnswer(
       if (left === undefined) endWith(error)
     })
 
-    call.endSeen = () => observer.finished && !observer.done
+    call.watchEnd(() => observer.finished && !observer.done)
     if (cancel.aborted) onCancel()
     else cancel.addEventListener('abort', onCancel)
     if (over) return

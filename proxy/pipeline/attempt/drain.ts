@@ -58,8 +58,7 @@ export class UpstreamCall {
   #timer: NodeJS.Timeout | undefined
   #draining = false
   readonly startedAt = performance.now()
-  /** True when the answer has ended, but its usage may still come. Set by the receiver of a stream. */
-  endSeen: () => boolean = () => false
+  #endSeen: () => boolean = () => false
 
   constructor(
     cancel: Cancellation,
@@ -83,6 +82,11 @@ export class UpstreamCall {
     return this.#draining && !this.signal.aborted
   }
 
+  /** `seen` returns true when the answer has ended, but its usage may still come. */
+  watchEnd(seen: () => boolean): void {
+    this.#endSeen = seen
+  }
+
   abort(): void {
     this.#control.abort(this.#cancel.reason)
   }
@@ -94,7 +98,7 @@ export class UpstreamCall {
   }
 
   #cancelled(): void {
-    const ms = Math.max(this.#drainMs, this.endSeen() ? AFTER_END_MS : 0)
+    const ms = Math.max(this.#drainMs, this.#endSeen() ? AFTER_END_MS : 0)
     this.#draining = ms > 0 && this.#cancel.reason instanceof ClientGone && this.#drains.add(this)
     if (this.#draining) this.#timer = setTimeout(() => this.abort(), ms)
     else this.abort()

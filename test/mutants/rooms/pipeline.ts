@@ -330,7 +330,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/attempt/drain.ts',
     'test/e2e/endings.test.ts',
     // Hidden reasoning is estimated although its usage was about to come.
-    ['this.endSeen() ? AFTER_END_MS : 0', '0'],
+    ['this.#endSeen() ? AFTER_END_MS : 0', '0'],
     // A client that leaves ends a call that should drain.
     ["onDisconnect === 'Drain' ? (timeoutsMs.drain ?? AFTER_END_MS) : 0", '0'],
     // The bound on draining calls is used up for good.

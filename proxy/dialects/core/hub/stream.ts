@@ -61,7 +61,7 @@ export class HubStream implements StreamObserver {
     this.#decoder = decoder
     const repeats = new Repeats()
     const quiet = new QuietEvents()
-    this.#event = (event, data) => {
+    const read = (event: string, data: string) => {
       if (this.failure !== undefined || decoder.done) return
       const delta = repeats.match(event, data)
       if (delta !== undefined) return guard.part(delta)
@@ -74,6 +74,7 @@ export class HubStream implements StreamObserver {
       if (decoder.forgetsText === true) repeats.learn(event, data, given)
       else repeats.forget()
     }
+    this.#event = read
   }
 
   get failure(): UpstreamFailure | undefined {

@@ -21,11 +21,13 @@ export function renameInEvents(bytes: Buffer, { event }: ModelAt, model: string)
 }
 
 export class RenamingObserver extends PassingObserver {
-  readonly #rename: (bytes: Buffer) => Buffer
+  readonly #at: ModelAt
+  readonly #model: string
 
   constructor(inner: StreamObserver, at: ModelAt, model: string) {
     super(inner)
-    this.#rename = (bytes) => renameInEvents(bytes, at, model)
+    this.#at = at
+    this.#model = model
   }
 
   override errorEvent(error: GatewayError, requestId: string): Buffer {
@@ -34,6 +36,10 @@ export class RenamingObserver extends PassingObserver {
 
   protected override passed(bytes: Buffer): Buffer {
     return this.#rename(bytes)
+  }
+
+  #rename(bytes: Buffer): Buffer {
+    return renameInEvents(bytes, this.#at, this.#model)
   }
 }
 

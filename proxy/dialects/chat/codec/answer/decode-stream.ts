@@ -47,12 +47,13 @@ export class ChatStreamDecoder implements StreamDecoder {
   #hasPlainReasoning = false
 
   constructor(emit: Emit, request: ParsedRequest, features?: StreamFeatures) {
-    this.#emit = (part) => {
+    const counting: Emit = (part) => {
       if (part.type !== 'start') this.#made++
       emit(part)
     }
+    this.#emit = counting
     this.#request = request
-    this.#calls = new StreamCalls(this.#emit)
+    this.#calls = new StreamCalls(counting)
     this.#needsReason = features?.finishReason !== false
   }
 
