@@ -5,9 +5,9 @@ import { expect, test } from 'vitest'
 
 const ENGINE = JSON.stringify(new URL('engine.ts', import.meta.url).href)
 
-function run(code: string): Promise<{ stdout: string; stderr: string }> {
+function run(code: string, ...flags: string[]): Promise<{ stdout: string; stderr: string }> {
   const program = `import * as engine from ${ENGINE}\n${code}`
-  return promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
+  return promisify(execFile)(process.execPath, [...flags, '--input-type=module', '--eval', program])
 }
 
 test('memory is collected once the program is quiet with nothing in flight, and again only when it has grown', async () => {
@@ -82,4 +82,18 @@ test('the warming of ticks leaves none for a collection to keep', async () => {
   `)
   // Ten thousand of them would take 2 MB.
   expect(Number(stdout)).toBeLessThan(500_000)
+})
+
+test('strings keep fast methods although ioredis extends String', async () => {
+  const { stdout } = await run(
+    `
+    await import('ioredis')
+    const isFast = () => %HasFastProperties(String.prototype)
+    const before = isFast()
+    engine.quickenStrings()
+    console.log(before, isFast())
+  `,
+    '--allow-natives-syntax',
+  )
+  expect(stdout.trim()).toBe('false true')
 })

@@ -4,6 +4,7 @@ import {
   collectStartGarbage,
   collectWhenQuiet,
   keepMemoryInPauses,
+  quickenStrings,
   warmTicks,
   weighSocketBuffers,
 } from './engine.ts'
@@ -23,6 +24,7 @@ export async function serveProxy(
 ): Promise<ServingProxy> {
   weighSocketBuffers()
   keepMemoryInPauses()
+  quickenStrings()
   warmTicks()
   collectStartGarbage()
   const store = openRedisStore(env, instance, log)
