@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 
 /** Known kinds of files. Add a new kind together with its first file. */
 const KINDS = new Set(
-  '.ts .js .json .jsonl .yaml .md .py .lua .go .mod .sum .sh .tpl .tmpl .toml .txt .conf .service .sse .svg'.split(
+  '.ts .js .json .jsonl .yaml .md .py .lua .go .mod .sum .sh .tpl .tmpl .toml .txt .conf .service .sse .svg .grit'.split(
     ' ',
   ),
 )

@@ -31,9 +31,10 @@ export function parseEditUpload(
   for (const name of ['model', 'prompt']) if (fields[name] === undefined) throw tooLate(name)
   // The number of images is unknown until the form ends.
   const head = readHead(fields, MAX_IMAGES)
-  rest.ended = (images) => {
+  const ended = (images: number) => {
     head.input.images = images
   }
+  rest.ended = ended
   const body = writeFields(texts, boundary)
   const request: ParsedRequest<UploadStart> = {
     head,
