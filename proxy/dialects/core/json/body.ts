@@ -2,7 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../../errors.ts'
 import type { JsonLimits } from '../request.ts'
 import { hasDisguisedKey } from './disguised-keys.ts'
+import { findMembers } from './find-members.ts'
+import { notAnObject } from './limits.ts'
 import { type Member, scanObject } from './scanner.ts'
+import { shapeOf } from './shape.ts'
 import { type Fields, isRecord } from './value.ts'
 
 export interface JsonObject {
@@ -19,16 +22,23 @@ export interface JsonObject {
 export function parseJsonObject(body: Buffer, limits: JsonLimits, readKeys: ReadonlySet<string>): JsonObject {
   if (!isUtf8(body)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.')
   const text = body.toString('utf8')
-  const members = scanObject(body, limits, text)
   const value = parse(text)
-  if (!isRecord(value)) throw new GatewayError('invalid_request', 'The body must be a JSON object.')
+  if (!isRecord(value)) throw notAnObject()
+  const shape = shapeOf(value, limits)
+  const members =
+    scannedOf(body, limits) ?? findMembers(text, value, { shape, body }) ?? scanObject(body, limits, text)
   checkKeys(members, readKeys)
-  if (hasDisguisedKey(text, value))
+  if (hasDisguisedKey(text, shape))
     throw new GatewayError(
       'invalid_request',
       'The keys of the body must not have letters written as escapes.',
     )
   return { value, members }
+}
+
+/** The members of a body that was scanned while it arrived. */
+function scannedOf(body: Buffer, { scanned }: JsonLimits): Member[] | undefined {
+  return scanned?.bytes === body ? scanned.members : undefined
 }
 
 function parse(text: string): unknown {

@@ -1,7 +1,7 @@
 /** Scans the bytes of JSON once, whole or as they arrive, without parsing them. */
 import { BACKSLASH, OPEN_OBJECT, QUOTE as QUOTE_BYTE } from '../../../../kit/bytes.ts'
-import { GatewayError } from '../../../errors.ts'
 import type { JsonLimits } from '../request.ts'
+import { notAnObject, tooDeep, tooManyKeys, tooManyValues } from './limits.ts'
 
 /** A value one level below the outermost object or list. Offsets count from the first byte pushed. */
 export interface Entry {
@@ -130,17 +130,17 @@ export class JsonScanner {
         end = base + after
         i = after - 1
       } else if (kind === COLON) {
-        if (++keys > maxKeys) throw refusal(`has more than ${maxKeys} object keys`)
+        if (++keys > maxKeys) throw tooManyKeys(maxKeys)
         if (depth === 1 && this.#start === NONE) this.#start = NEXT
       } else if (kind === OPEN) {
-        if (++values > maxValues) throw refusal(`has more than ${maxValues} values`)
-        if (++depth > maxDepth) throw refusal(`nests deeper than ${maxDepth} levels`)
+        if (++values > maxValues) throw tooManyValues(maxValues)
+        if (++depth > maxDepth) throw tooDeep(maxDepth)
         if (depth === 1) this.#isList = bytes[i] !== OPEN_OBJECT
         if (depth === 1 && this.#isList) this.#start = NEXT
       } else {
         if (depth === 1) this.#endEntry(behind, kind)
         if (kind === CLOSE) depth--
-        else if (++values > maxValues) throw refusal(`has more than ${maxValues} values`)
+        else if (++values > maxValues) throw tooManyValues(maxValues)
       }
     }
     this.#depth = depth
@@ -151,7 +151,7 @@ export class JsonScanner {
   }
 
   #open(byte: number | undefined): void {
-    if (byte !== OPEN_OBJECT) throw refusal('must be a JSON object')
+    if (byte !== OPEN_OBJECT) throw notAnObject()
     this.#mustOpen = false
   }
 
@@ -191,7 +191,6 @@ export class JsonScanner {
  * GatewayError invalid_request past a limit, nothing else on any bytes.
  */
 export function scanObject(bytes: Buffer, limits?: JsonLimits, text?: string): Member[] {
-  if (limits?.scanned?.bytes === bytes) return limits.scanned.members
   const entries: Entry[] = []
   new JsonScanner({ limits, each: (entry) => entries.push(entry) }).push(bytes)
   return membersOf(bytes, entries, text)
@@ -208,10 +207,6 @@ export function membersOf(bytes: Buffer, entries: readonly Entry[], text?: strin
     members.push({ rawKey, start, end })
   }
   return members
-}
-
-function refusal(problem: string): GatewayError {
-  return new GatewayError('invalid_request', `The body ${problem}.`)
 }
 
 /** Escaped quotes cluster: this close behind one, comparing bytes is faster than searching for the next. */

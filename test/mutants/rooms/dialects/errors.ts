@@ -9,6 +9,28 @@ export const ERRORS: Mutant[] = [
     ['if (seen.has(key))', 'if (false)'],
     ['if (escaped) throw', 'if (false) throw'],
   ),
+  ...faults(
+    'proxy/dialects/core/json/find-members.ts',
+    'proxy/dialects/core/json/find-members.test.ts',
+    // A field that is written twice is found once.
+    ['ends.length === count ?', 'ends.length >= count ?'],
+    // What a prompt quotes is taken for a field.
+    [' && !isEscaped(text, quote)', ''],
+    // Keys that JSON.parse puts into another order are taken for each other.
+    ['if (text.charCodeAt(start - 1) !== QUOTE || !text.startsWith(key, start)) return undefined', ''],
+    // A body beyond ASCII is cut apart at the wrong bytes.
+    ['text.length === body.length ?', 'true ?'],
+    // A body of colons holds up all others.
+    ['else if (--others < 0) return undefined', ''],
+  ),
+  ...faults(
+    'proxy/dialects/core/json/shape.ts',
+    'proxy/dialects/core/json/shape.test.ts',
+    // A body of many brackets passes.
+    ['this.#values += 1 + Math.max(0, commas)', 'this.#values += Math.max(0, commas)'],
+    // A deep body fails without an answer.
+    ['if (depth > maxDepth) throw tooDeep(maxDepth)', ''],
+  ),
   // Text disguised as a file is held as cheaply as one.
   ...faults('proxy/dialects/core/json/weigh.ts', 'proxy/dialects/core/json/weigh.test.ts', [
     'FILE_FIELD.test(field) && ',
