@@ -28,6 +28,8 @@ export const ERRORS: Mutant[] = [
     'proxy/dialects/core/json/shape.test.ts',
     // A body of many brackets passes.
     ['this.#values += 1 + Math.max(0, commas)', 'this.#values += Math.max(0, commas)'],
+    // A client hides a tool that costs money from the gateway, in a list.
+    ['for (const item of items) if (isObject(item)) this.add(item, depth + 1)', 'void depth'],
     // A deep body fails without an answer.
     ['if (depth > maxDepth) throw tooDeep(maxDepth)', ''],
   ),
