@@ -26,7 +26,7 @@ export function parseJsonObject(body: Buffer, limits: JsonLimits, readKeys: Read
   if (!isRecord(value)) throw notAnObject()
   const shape = shapeOf(value, limits)
   const members =
-    scannedOf(body, limits) ?? findMembers(text, value, { shape, body }) ?? scanObject(body, limits, text)
+    scannedOf(body, limits) ?? findMembers(text, value, { shape, body }) ?? scanObject(body, limits)
   checkKeys(members, readKeys)
   if (hasDisguisedKey(text, shape))
     throw new GatewayError(

@@ -187,25 +187,20 @@ export class JsonScanner {
 }
 
 /**
- * The top-level members of a JSON object, in the order of the bytes. `text`: what the bytes say, if it is known. Throws
- * GatewayError invalid_request past a limit, nothing else on any bytes.
+ * The top-level members of a JSON object, in the order of the bytes. Throws GatewayError invalid_request past a limit,
+ * nothing else on any bytes.
  */
-export function scanObject(bytes: Buffer, limits?: JsonLimits, text?: string): Member[] {
+export function scanObject(bytes: Buffer, limits?: JsonLimits): Member[] {
   const entries: Entry[] = []
   new JsonScanner({ limits, each: (entry) => entries.push(entry) }).push(bytes)
-  return membersOf(bytes, entries, text)
+  return membersOf(bytes, entries)
 }
 
 /** The members among the entries of an object in `bytes`. */
-export function membersOf(bytes: Buffer, entries: readonly Entry[], text?: string): Member[] {
-  // In ASCII, offsets are those of the text: a part of it costs a tenth of decoding the bytes again.
-  const ascii = text?.length === bytes.length ? text : undefined
+export function membersOf(bytes: Buffer, entries: readonly Entry[]): Member[] {
   const members: Member[] = []
-  for (const { keyStart, keyEnd, start, end } of entries) {
-    if (keyEnd < 0) continue
-    const rawKey = ascii?.slice(keyStart, keyEnd) ?? bytes.toString('utf8', keyStart, keyEnd)
-    members.push({ rawKey, start, end })
-  }
+  for (const { keyStart, keyEnd, start, end } of entries)
+    if (keyEnd >= 0) members.push({ rawKey: bytes.toString('utf8', keyStart, keyEnd), start, end })
   return members
 }
 
