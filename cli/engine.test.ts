@@ -62,7 +62,6 @@ test('a busy program is not held up by a collection', async () => {
 test('V8 knows every flag that the engine sets, and collects when asked to', async () => {
   const { stdout, stderr } = await run(`
     engine.weighSocketBuffers()
-    engine.keepMemoryInPauses()
     const forgotten = new WeakRef({})
     setImmediate(() => {
       engine.collectStartGarbage()

@@ -48,19 +48,6 @@ export function collectStartGarbage(): void {
   collectAll()
 }
 
-/** Of V8's command line; bin/sluice sets it for a proxy. */
-const NO_REDUCER = '--no-memory-reducer'
-
-/**
- * Keeps V8 from collecting in the pauses of a load. It would do so after eight seconds, and the next two seconds of load
- * take up to twice the CPU: a collection without a request in flight throws compiled code away (decision 21). For a program that
- * was started without the flag, this sets their number to none. Then V8 lets the heap grow slowly, so that streams at full speed
- * start two full collections a second (decision 22). Takes effect at once.
- */
-export function keepMemoryInPauses(): void {
-  if (!process.execArgv.includes(NO_REDUCER)) setFlagsFromString('--memory-reducer-gc-count=0')
-}
-
 const LOOK_MS = 30_000
 /** Probes, scrapes and timers take a smaller share of the event loop. */
 const QUIET_SHARE = 0.05

@@ -3,7 +3,6 @@ import { type RunningProxy, startProxy } from '../proxy/main.ts'
 import {
   collectStartGarbage,
   collectWhenQuiet,
-  keepMemoryInPauses,
   quickenStrings,
   warmTicks,
   weighSocketBuffers,
@@ -23,7 +22,6 @@ export async function serveProxy(
   sharedAdminPort?: number,
 ): Promise<ServingProxy> {
   weighSocketBuffers()
-  keepMemoryInPauses()
   quickenStrings()
   warmTicks()
   collectStartGarbage()
