@@ -10,7 +10,7 @@ import { createEmbeddedStore } from '../store/embedded/index.ts'
 import { readKeyRing } from '../store/sealing.ts'
 import { banner } from './banner.ts'
 import { devPages } from './dev-pages.ts'
-import { weighSocketBuffers } from './engine.ts'
+import { collectWhenQuiet, weighSocketBuffers } from './engine.ts'
 import { openProgram, type Program, refuseStart, stopOnSignals } from './process.ts'
 import { stateDirectory } from './state-dir.ts'
 import { openUsageFile, type UsageFile } from './usage-file.ts'
@@ -53,7 +53,10 @@ class Running {
   usage: UsageFile | undefined
   upstream: ExampleUpstream | undefined
 
+  stopCollecting: (() => void) | undefined
+
   async stop(graceMs: number): Promise<void> {
+    this.stopCollecting?.()
     await this.proxy?.stop(graceMs)
     await this.usage?.stop()
     await this.controller?.stop()
@@ -97,6 +100,7 @@ async function start(
     ...(env.SLUICE_HOST === undefined && { hosts: LOOPBACK }),
     admin: devPages(controller, () => running.proxy),
   })
+  running.stopCollecting = collectWhenQuiet(running.proxy.inFlight)
   console.log(
     banner({
       proxy: running.proxy,

@@ -42,6 +42,19 @@ test('memory is collected once the program is quiet with nothing in flight, and 
   expect(stdout.trim()).toBe('[["in flight",0],["quiet",1],["grown",2]] 2')
 })
 
+test('the memory of the start is given back once', async () => {
+  const { stdout } = await run(`
+    import { setTimeout as delay } from 'node:timers/promises'
+    let looks = 0
+    let collections = 0
+    engine.collectWhenQuiet(() => { looks++; return 0 }, { lookMs: 50, collect: () => collections++ })
+    while (looks < 4) await delay(5)
+    console.log(collections)
+    process.exit()
+  `)
+  expect(stdout.trim()).toBe('1')
+})
+
 test('a busy program is not held up by a collection', async () => {
   const { stdout } = await run(`
     let collections = 0

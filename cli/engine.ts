@@ -55,15 +55,17 @@ const QUIET_SHARE = 0.05
 const WORTHWHILE_BYTES = 33_554_432
 
 /**
- * Gives the memory of a load back once the program was quiet for `lookMs` and has nothing in flight. Goes on until the
- * returned function is called.
+ * Gives the memory of the start, and later that of a load, back once the program was quiet for `lookMs` and has nothing in
+ * flight. Goes on until the returned function is called. For programs that run with --no-memory-reducer: V8 would collect after
+ * eight seconds without work, and the next two seconds of load take up to twice the CPU, because a collection without a request in
+ * flight throws compiled code away (decisions 21 and 22).
  */
 export function collectWhenQuiet(
   inFlight: () => number,
   { lookMs = LOOK_MS, collect = collectAll } = {},
 ): () => void {
   let since = performance.eventLoopUtilization()
-  let kept = process.memoryUsage.rss()
+  let kept = 0
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, since)
