@@ -12,6 +12,8 @@ import type { ScriptedUpstream } from '../../harness/upstream.ts'
 const KEYS = 20
 const MODEL_SAID = '200 up credential m'
 let fleet: Fleet
+/** Requests that were answered 200. */
+let served = 0
 let upstream: ScriptedUpstream
 
 beforeAll(async () => {
@@ -72,15 +74,32 @@ async function stored(): Promise<Record<string, unknown>> {
   )
 }
 
+/** Sends a request with key-7 to every proxy; how many were served. The others must be refused for the model. */
+async function served7(): Promise<number> {
+  const summaries = await askAll(fleet.bases, 'sk-7', 'm')
+  const refused = summaries.filter((summary) => summary !== MODEL_SAID)
+  expect(refused.filter((summary) => summary !== '403 model_not_allowed')).toEqual([])
+  const count = summaries.length - refused.length
+  served += count
+  return count
+}
+
+/** Requests in the usage that is kept in Redis. It is counted after the answers, for several requests at once. */
+async function counted(): Promise<number> {
+  const { redis } = fleet
+  const names = z.array(z.string()).parse(await redis.command('KEYS', 'sluice:*:use:*:*'))
+  const rows = await Promise.all(
+    names.map(async (name) => z.array(z.string()).parse(await redis.command('HVALS', name))),
+  )
+  return rows.flat().reduce((sum, counts) => sum + Number(/\br(\d+)/.exec(counts)?.[1] ?? 0), 0)
+}
+
 it('writes one record for one change', async () => {
   const monitor = await monitorRedis(fleet.redis.port)
   try {
+    await until(async () => (await served7()) === fleet.bases.length, 'every proxy to serve the key')
     await fleet.kube.patch('ApiKey', 'key-7', { models: ['other'] })
-    await until(
-      async () =>
-        (await askAll(fleet.bases, 'sk-7', 'm')).every((summary) => summary === '403 model_not_allowed'),
-      'the change to be in force',
-    )
+    await until(async () => (await served7()) === 0, 'the change to be in force')
     await everythingReady()
     const writes = monitor
       .commands()
@@ -95,6 +114,7 @@ it('writes nothing when both controllers restart and nothing has changed', async
   const { controllers } = fleet
   const isCheckpoint = (name: string) => /-ledger-[0-9a-f]{2}$/.test(name)
   await until(async () => Object.keys(await versions()).some(isCheckpoint), 'the checkpoint', 30_000)
+  await until(async () => (await counted()) === served, 'the usage of earlier requests')
   const before = { versions: await versions(), stored: await stored() }
   expect(Object.keys(before.stored).length).toBeGreaterThan(KEYS)
   await fleet.stopAll(controllers)
