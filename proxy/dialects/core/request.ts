@@ -37,7 +37,7 @@ interface RequestedTool {
   mostCalls?: number
 }
 
-/** Bounds on a JSON body, checked while it arrives or when it is parsed. */
+/** Bounds on a JSON body, checked before it is parsed if that could take long. */
 export interface JsonLimits {
   maxDepth: number
   /** Object keys in the whole body. */

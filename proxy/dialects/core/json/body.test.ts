@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
 import { parseJsonObject } from './body.ts'
 import { BodyValue } from './body-value.ts'
@@ -48,6 +48,17 @@ describe('parseJsonObject', () => {
     expect(parseJsonObject(arrived, limits, READ).members).toBe(scanned.members)
     const other = Buffer.from('{"x":"m","y":1}')
     expect(parseJsonObject(other, limits, READ).members.map((m) => m.rawKey)).toEqual(['x', 'y'])
+  })
+
+  test.each([
+    ['many lists', `{"a":${'['.repeat(60_000)}`, 'nests deeper than 8'],
+    ['many objects', '{"a":'.repeat(20_000), 'nests deeper than 8'],
+    ['many keys of a large message', `{${'"a":1,'.repeat(30_000)}`, 'more than 100 object keys'],
+  ])('%s are refused before they are parsed', (_, body, problem) => {
+    const parse = vi.spyOn(JSON, 'parse')
+    onTestFinished(() => parse.mockRestore())
+    expect(refusal(body).message).toContain(problem)
+    expect(parse).not.toHaveBeenCalled()
   })
 
   test.each([

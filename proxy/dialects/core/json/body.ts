@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../../errors.ts'
 import type { JsonLimits } from '../request.ts'
 import { hasDisguisedKey } from './disguised-keys.ts'
-import { findMembers } from './find-members.ts'
+import { findMembers, isSearchable } from './find-members.ts'
 import { notAnObject } from './limits.ts'
 import { type Member, scanObject } from './scanner.ts'
 import { shapeOf } from './shape.ts'
@@ -22,11 +22,11 @@ export interface JsonObject {
 export function parseJsonObject(body: Buffer, limits: JsonLimits, readKeys: ReadonlySet<string>): JsonObject {
   if (!isUtf8(body)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.')
   const text = body.toString('utf8')
+  const scanned = scannedOf(body, limits) ?? (isSearchable(text) ? undefined : scanObject(body, limits))
   const value = parse(text)
   if (!isRecord(value)) throw notAnObject()
   const shape = shapeOf(value, limits)
-  const members =
-    scannedOf(body, limits) ?? findMembers(text, value, { shape, body }) ?? scanObject(body, limits)
+  const members = scanned ?? findMembers(text, value, { shape, body }) ?? scanObject(body, limits)
   checkKeys(members, readKeys)
   if (hasDisguisedKey(text, shape))
     throw new GatewayError(
