@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../../errors.ts'
 import type { JsonLimits } from '../request.ts'
 import { hasDisguisedKey } from './disguised-keys.ts'
-import { findMembers, isSearchable } from './find-members.ts'
-import { notAnObject } from './limits.ts'
+import { findMembers } from './find-members.ts'
+import { isQuickToParse, notAnObject } from './limits.ts'
 import { type Member, scanObject } from './scanner.ts'
 import { shapeOf } from './shape.ts'
 import { type Fields, isRecord } from './value.ts'
@@ -22,7 +22,7 @@ export interface JsonObject {
 export function parseJsonObject(body: Buffer, limits: JsonLimits, readKeys: ReadonlySet<string>): JsonObject {
   if (!isUtf8(body)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.')
   const text = body.toString('utf8')
-  const scanned = scannedOf(body, limits) ?? (isSearchable(text) ? undefined : scanObject(body, limits))
+  const scanned = scannedOf(body, limits) ?? (isQuickToParse(text) ? undefined : scanObject(body, limits))
   const value = parse(text)
   if (!isRecord(value)) throw notAnObject()
   const shape = shapeOf(value, limits)

@@ -36,24 +36,6 @@ export function findMembers(
   })
 }
 
-/** Of 128 kB of brackets JSON.parse makes lists for 20 ms, while a scan refuses their depth at once. */
-const MOST_BRACKETS = 2_000
-/** Larger bodies are scanned while they arrive. A message of a WebSocket is not, and may take long to parse. */
-const MOST_CHARACTERS = 131_072
-
-/** Whether `text` may be parsed before its limits are checked, because it takes little time. If not, it must be scanned first. */
-export function isSearchable(text: string): boolean {
-  return (
-    text.length <= MOST_CHARACTERS && !hasMore(text, '[', MOST_BRACKETS) && !hasMore(text, '{', MOST_BRACKETS)
-  )
-}
-
-function hasMore(text: string, char: string, most: number): boolean {
-  let count = 0
-  for (let at = text.indexOf(char); at >= 0; at = text.indexOf(char, at + 1)) if (++count > most) return true
-  return false
-}
-
 /** Where colons that end no key stand closer than this, a scan is faster than a look at each. */
 const CHARACTERS_PER_COLON = 32
 

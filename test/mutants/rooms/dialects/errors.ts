@@ -8,7 +8,7 @@ export const ERRORS: Mutant[] = [
     // Gateway and upstream read different models from one body.
     ['if (seen.has(key))', 'if (false)'],
     // A small body of brackets holds up all others for 20 ms.
-    ['isSearchable(text) ? undefined', 'true ? undefined'],
+    ['isQuickToParse(text) ? undefined', 'true ? undefined'],
     ['if (escaped) throw', 'if (false) throw'],
   ),
   ...faults(
@@ -26,7 +26,7 @@ export const ERRORS: Mutant[] = [
     ['else if (--others < 0) return undefined', ''],
   ),
   // A message of a WebSocket is parsed whatever it holds.
-  ...faults('proxy/dialects/core/json/find-members.ts', 'proxy/dialects/core/json/body.test.ts', [
+  ...faults('proxy/dialects/core/json/limits.ts', 'proxy/dialects/core/json/body.test.ts', [
     'text.length <= MOST_CHARACTERS',
     'true',
   ]),
