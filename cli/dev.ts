@@ -52,7 +52,6 @@ class Running {
   controller: Controller | undefined
   usage: UsageFile | undefined
   upstream: ExampleUpstream | undefined
-
   stopCollecting: (() => void) | undefined
 
   async stop(graceMs: number): Promise<void> {
