@@ -24,7 +24,8 @@ WORKDIR /app
 COPY --from=build /sluice/package.json /sluice/LICENSE /sluice/sbom.cdx.json ./
 COPY --from=build /sluice/node_modules node_modules
 COPY --from=build /sluice/dist dist
-ENV NODE_ENV=production
+# For the second see bin/sluice.
+ENV NODE_ENV=production MALLOC_ARENA_MAX=1
 # By number. Without this, Kubernetes cannot verify runAsNonRoot.
 USER 65532:65532
 EXPOSE 8080 8081

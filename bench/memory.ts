@@ -26,8 +26,8 @@ const STREAMS = [1_000, 5_000]
 const OPENED_PER_SECOND = 350
 const IDLE_MS = 4_000
 const SETTLE_MS = 2_000
-/** Two looks of the quiet proxy's own collection; see cli/engine.ts. */
-const RECOVERY_MS = 65_000
+/** From the end of the load to the last look: two looks of the quiet proxy's own collection; see cli/engine.ts. */
+export const RECOVERY_MS = 65_000
 const LOOK_EVERY_MS = 500
 
 async function watch(pids: readonly number[], ms: number): Promise<number[]> {

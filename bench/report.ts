@@ -1,5 +1,6 @@
 /** Markdown tables of raw lines. Every figure is a median over rounds; comparisons are made inside a round. */
 import { median } from './measure.ts'
+import { RECOVERY_MS } from './memory.ts'
 import type { MeasurementLine, RawLine, RunLine, YardstickLine } from './raw.ts'
 import { SCENARIOS, type Scenario, tokensOf, unitOf } from './scenarios.ts'
 import { frontier, sustained } from './yardstick.ts'
@@ -167,7 +168,7 @@ function memoryTable(lines: readonly RawLine[]): string {
   ])
   const minutes = (all[0]?.loadSeconds ?? 0) / 60
   const head = ['Resident MB', 'idle', ...counts.map((count) => `${short(count)} streams (kB a stream)`)]
-  head.push(`after ${short(minutes)} min of load`, 'growth a minute', '15 s after it')
+  head.push(`after ${short(minutes)} min of load`, 'growth a minute', `${RECOVERY_MS / 1_000} s after it`)
   return tableOf(head, rows)
 }
 

@@ -10,7 +10,7 @@ import { createEmbeddedStore } from '../store/embedded/index.ts'
 import { readKeyRing } from '../store/sealing.ts'
 import { banner } from './banner.ts'
 import { devPages } from './dev-pages.ts'
-import { collectWhenQuiet, weighSocketBuffers } from './engine.ts'
+import { collectWhenQuiet, freeCompilerMemory, weighSocketBuffers } from './engine.ts'
 import { openProgram, type Program, refuseStart, stopOnSignals } from './process.ts'
 import { stateDirectory } from './state-dir.ts'
 import { openUsageFile, type UsageFile } from './usage-file.ts'
@@ -31,6 +31,7 @@ export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
   )
   if (program === undefined) return
   weighSocketBuffers()
+  freeCompilerMemory()
   const { env, out } = program
   const running = new Running()
   try {

@@ -75,6 +75,7 @@ test('a busy program is not held up by a collection', async () => {
 test('V8 knows every flag that the engine sets, and collects when asked to', async () => {
   const { stdout, stderr } = await run(`
     engine.weighSocketBuffers()
+    engine.freeCompilerMemory()
     const forgotten = new WeakRef({})
     setImmediate(() => {
       engine.collectStartGarbage()

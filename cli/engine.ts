@@ -12,6 +12,14 @@ export function weighSocketBuffers(): void {
   setFlagsFromString('--external-memory-accounted-in-global-limit')
 }
 
+/**
+ * Lets V8 free what its second compiler has used as soon as the code is there, not when a thread in the background gets to it. A
+ * proxy with a thousand open streams takes 30 MB less, at the same CPU (decision 23). Takes effect at once.
+ */
+export function freeCompilerMemory(): void {
+  setFlagsFromString('--no-maglev-destroy-on-background')
+}
+
 const WARM_TICKS = 10_000
 
 /**

@@ -3,6 +3,7 @@ import { type RunningProxy, startProxy } from '../proxy/main.ts'
 import {
   collectStartGarbage,
   collectWhenQuiet,
+  freeCompilerMemory,
   quickenStrings,
   warmTicks,
   weighSocketBuffers,
@@ -22,6 +23,7 @@ export async function serveProxy(
   sharedAdminPort?: number,
 ): Promise<ServingProxy> {
   weighSocketBuffers()
+  freeCompilerMemory()
   quickenStrings()
   warmTicks()
   collectStartGarbage()
