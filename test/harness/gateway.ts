@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PATIENCE_MS } from '../../tools/patience-ms.ts'
-import { basicEnv } from './basic-env.ts'
+import { basicEnv, NEVER_SHEDS } from './basic-env.ts'
 
 const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 const START_MS = 60_000
@@ -43,6 +43,7 @@ export async function startGateway(
       SLUICE_ADMIN_PORT: '0',
       SLUICE_HOST: '127.0.0.1',
       SLUICE_CONFIG_DIR: dir,
+      ...NEVER_SHEDS,
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -5,6 +5,7 @@ import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { NEVER_SHEDS } from './basic-env.ts'
 import { until } from './gateway.ts'
 import { freePort } from './program.ts'
 
@@ -43,7 +44,7 @@ export interface RedisOptions {
  * Settings of proxies and controllers in tests of anything but the timeout: a busy machine can stop Redis for longer
  * than the default of 250 ms, and then a request is 503.
  */
-export const PATIENT = { SLUICE_REDIS_TIMEOUT: '30s' }
+export const PATIENT = { SLUICE_REDIS_TIMEOUT: '30s', ...NEVER_SHEDS }
 /** The default, for tests in which Redis stops answering. */
 export const IMPATIENT = { SLUICE_REDIS_TIMEOUT: '250ms' }
 

@@ -44,9 +44,7 @@ const requests = (status: number, code: string, domain: string) =>
 const SERVED = requests(200, 'ok', 'none')
 
 async function startWorkers(env: Record<string, string> = {}): Promise<ProxyProgram & { port: number }> {
-  // A busy machine must not make it shed.
-  const shedding = { SLUICE_MAX_LOOP_DELAY: '60s' }
-  const program = await startProxyProgram(world, { SLUICE_WORKERS: '2', ...shedding, ...env })
+  const program = await startProxyProgram(world, { SLUICE_WORKERS: '2', ...env })
   await until(async () => (await readiness(program)).status === 200, 'readiness')
   return { ...program, port: Number(new URL(program.base).port) }
 }
