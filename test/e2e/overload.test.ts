@@ -175,6 +175,7 @@ describe('the event loop', () => {
     await until(async () => (await ask()).status === 200, 'work to be served')
     const refusesAfterStandingStill = async () => {
       gateway.child.kill('SIGSTOP')
+      // Longer than the bound. Several times in a row, until the delay counts as lasting.
       await delay(700)
       gateway.child.kill('SIGCONT')
       return (await ask()).status === 503

@@ -41,8 +41,8 @@ export interface RedisOptions {
 }
 
 /**
- * Settings of proxies and controllers in tests of anything but the timeout: a busy machine can stop Redis for longer
- * than the default of 250 ms, and then a request is 503.
+ * Settings of proxies and controllers in tests of anything but time-out and overload: a busy machine can stop Redis for
+ * longer than the default of 250 ms, and an event loop for longer than 500, and then a request is 503.
  */
 export const PATIENT = { SLUICE_REDIS_TIMEOUT: '30s', ...NEVER_SHEDS }
 /** The default, for tests in which Redis stops answering. */
