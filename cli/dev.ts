@@ -10,7 +10,7 @@ import { createEmbeddedStore } from '../store/embedded/index.ts'
 import { readKeyRing } from '../store/sealing.ts'
 import { banner } from './banner.ts'
 import { devPages } from './dev-pages.ts'
-import { collectWhenQuiet, freeCompilerMemory, weighSocketBuffers } from './engine.ts'
+import { freeCompilerMemory, tendMemory, weighSocketBuffers } from './engine.ts'
 import { openProgram, type Program, refuseStart, stopOnSignals } from './process.ts'
 import { stateDirectory } from './state-dir.ts'
 import { openUsageFile, type UsageFile } from './usage-file.ts'
@@ -53,10 +53,10 @@ class Running {
   controller: Controller | undefined
   usage: UsageFile | undefined
   upstream: ExampleUpstream | undefined
-  stopCollecting: (() => void) | undefined
+  stopTending: (() => void) | undefined
 
   async stop(graceMs: number): Promise<void> {
-    this.stopCollecting?.()
+    this.stopTending?.()
     await this.proxy?.stop(graceMs)
     await this.usage?.stop()
     await this.controller?.stop()
@@ -100,7 +100,7 @@ async function start(
     ...(env.SLUICE_HOST === undefined && { hosts: LOOPBACK }),
     admin: devPages(controller, () => running.proxy),
   })
-  running.stopCollecting = collectWhenQuiet(running.proxy.inFlight)
+  running.stopTending = tendMemory(running.proxy.inFlight)
   console.log(
     banner({
       proxy: running.proxy,

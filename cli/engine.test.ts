@@ -72,6 +72,33 @@ test('a busy program is not held up by a collection', async () => {
   expect(stdout.trim()).toBe('0 67108864')
 })
 
+test('the space for new objects stays at 32 MB while many requests are in flight, and grows again after them', async () => {
+  const program = `
+    import { getHeapSpaceStatistics } from 'node:v8'
+    import { setImmediate as turn } from 'node:timers/promises'
+    const size = () => getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size
+    let looks = 0
+    let inFlight = 257
+    engine.boundNewSpace(() => { looks++; return inFlight }, { lookMs: 1 })
+    const kept = []
+    const grown = async () => {
+      for (let round = 0; round < 300; round++) {
+        for (let n = 0; n < 5_000; n++) kept.push({ round, n, text: [round, n] })
+        const enough = looks + 1
+        while (looks < enough) await turn()
+      }
+      return size() / 1024 / 1024
+    }
+    const many = await grown()
+    inFlight = 256
+    console.log(JSON.stringify({ many, few: await grown() }))
+  `
+  const { stdout } = await run(program, '--max-semi-space-size=64')
+  const { many, few } = JSON.parse(stdout)
+  expect(many).toBe(32)
+  expect(few).toBeGreaterThan(32)
+})
+
 test('V8 knows every flag that the engine sets, and collects when asked to', async () => {
   const { stdout, stderr } = await run(`
     engine.weighSocketBuffers()

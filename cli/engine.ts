@@ -1,6 +1,6 @@
 /** What a program that serves requests asks of V8: its collector and its compiler. */
 import { performance } from 'node:perf_hooks'
-import { setFlagsFromString } from 'node:v8'
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /**
@@ -86,6 +86,48 @@ export function collectWhenQuiet(
   }, lookMs)
   timer.unref()
   return () => clearInterval(timer)
+}
+
+const NEW_SPACE_LOOK_MS = 500
+const MANY_IN_FLIGHT = 256
+/** Both halves of V8's space for new objects, of which it fills one. */
+const NEW_SPACE_BYTES = 33_554_432
+/** V8's own. */
+const GROWTH_FACTOR = 2
+
+/**
+ * Keeps V8's space for new objects at 32 MB while many requests are in flight. V8 doubles it whenever as much has outlived its
+ * collections as it holds. What a thousand open streams need does outlive them, however large the space is: with 64 MB each
+ * stream takes 25 kB more, and a collection twice as long (decision 23). A space that is larger already stays so. Goes on until
+ * the returned function is called.
+ */
+export function boundNewSpace(inFlight: () => number, { lookMs = NEW_SPACE_LOOK_MS } = {}): () => void {
+  let factor = GROWTH_FACTOR
+  const grow = (by: number) => {
+    if (by !== factor) setFlagsFromString(`--semi-space-growth-factor=${by}`)
+    factor = by
+  }
+  const timer = setInterval(() => {
+    const isEnough = inFlight() > MANY_IN_FLIGHT && newSpaceBytes() >= NEW_SPACE_BYTES
+    grow(isEnough ? 1 : GROWTH_FACTOR)
+  }, lookMs)
+  timer.unref()
+  return () => {
+    clearInterval(timer)
+    grow(GROWTH_FACTOR)
+  }
+}
+
+function newSpaceBytes(): number {
+  return getHeapSpaceStatistics().find((space) => space.space_name === 'new_space')?.space_size ?? 0
+}
+
+/** Keeps memory down while the program serves, until the returned function is called. */
+export function tendMemory(inFlight: () => number): () => void {
+  const stops = [collectWhenQuiet(inFlight), boundNewSpace(inFlight)]
+  return () => {
+    for (const stop of stops) stop()
+  }
 }
 
 /** The collection that V8 runs when memory has ended. Takes 40 to 150 ms at the start. */

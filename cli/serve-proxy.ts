@@ -2,9 +2,9 @@
 import { type RunningProxy, startProxy } from '../proxy/main.ts'
 import {
   collectStartGarbage,
-  collectWhenQuiet,
   freeCompilerMemory,
   quickenStrings,
+  tendMemory,
   warmTicks,
   weighSocketBuffers,
 } from './engine.ts'
@@ -39,11 +39,11 @@ export async function serveProxy(
     await store.close()
     throw error
   })
-  const stopCollecting = collectWhenQuiet(running.inFlight)
+  const stopTending = tendMemory(running.inFlight)
   return {
     running,
     async stop(graceMs) {
-      stopCollecting()
+      stopTending()
       await running.stop(graceMs)
       await store.close()
     },
