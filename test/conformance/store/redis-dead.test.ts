@@ -4,6 +4,7 @@ import { createServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Change, type Gap, type Store, StoreUnavailable } from '../../../store/contract.ts'
+import { createRedisConnection } from '../../../store/redis/connection.ts'
 import { createRedisStore } from '../../../store/redis/index.ts'
 import { until } from '../../harness/gateway.ts'
 import { type RunningRedis, startRedis, startRedisCluster } from '../../harness/redis.ts'
@@ -142,6 +143,20 @@ describe('one server', () => {
     server.resume()
     await until(() => watch.restored() > 0 && gaps(watch) > 0, 'the store to be restored')
     await works(watch)
+  })
+
+  test('alive, but a turn of this process takes longer than the time-out: nothing is refused', async () => {
+    const connection = createRedisConnection({ url: server.url, name: 'busy', log: silent })
+    try {
+      await connection.primaries()
+      // 2 million turns of a loop: Redis takes some 20 ms.
+      const reply = connection.command(['EVAL', 'for n = 1, 2e6 do end return 1', '0'])
+      const until = performance.now() + 600
+      while (performance.now() < until);
+      expect(await reply).toBe(1)
+    } finally {
+      await connection.close()
+    }
   })
 
   test('killed: everything is refused at once, and it recovers after a restart', async () => {
