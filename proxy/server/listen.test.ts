@@ -1,6 +1,7 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type Server as HttpServer } from 'node:http'
-import { createServer as createNetServer, type Server } from 'node:net'
+import { connect, createServer as createNetServer, type Server } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { drain } from './drain.ts'
 import { listen, portOf } from './listen.ts'
@@ -104,3 +105,27 @@ test.runIf(six)('a drain waits for connections on every address', async () => {
   expect(await answer).toBe('done')
   expect(listeners.map(({ listening }) => listening)).toEqual([false])
 })
+
+test.runIf(process.platform === 'linux')('a thousand connections may wait to be accepted', async () => {
+  const server = httpServer()
+  await listen(server, 0, ['127.0.0.1'])
+  const port = portOf(server)
+  const clients = Array.from({ length: 1_000 }, () => connect({ host: '127.0.0.1', port }))
+  onTestFinished(() => {
+    for (const client of clients) client.destroy()
+  })
+  // A tick, because the event loop accepts connections after all ticks, and sockets connect in them.
+  const waiting = await new Promise((resolve) => process.nextTick(() => resolve(waitingAt(port))))
+  const most = Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')) + 1
+  expect(waiting).toBe(Math.min(clients.length, most))
+})
+
+/** Length of the kernel's queue of a listening port: the receive queue of its line in proc_net_tcp(5), whose state is 0A. */
+function waitingAt(port: number): number {
+  const local = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  for (const line of readFileSync('/proc/net/tcp', 'utf8').split('\n')) {
+    const [, address, , state, queues = ''] = line.trim().split(/ +/)
+    if (address === local && state === '0A') return Number.parseInt(queues.split(':')[1] ?? '', 16)
+  }
+  return 0
+}
