@@ -10,7 +10,7 @@ import { createEmbeddedStore } from '../store/embedded/index.ts'
 import { readKeyRing } from '../store/sealing.ts'
 import { banner } from './banner.ts'
 import { devPages } from './dev-pages.ts'
-import { freeCompilerMemory, tendMemory, weighSocketBuffers } from './engine.ts'
+import { freeCompilerMemory, optimizeEarly, tendMemory, weighSocketBuffers } from './engine.ts'
 import { openProgram, type Program, refuseStart, stopOnSignals } from './process.ts'
 import { stateDirectory } from './state-dir.ts'
 import { openUsageFile, type UsageFile } from './usage-file.ts'
@@ -32,6 +32,7 @@ export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
   if (program === undefined) return
   weighSocketBuffers()
   freeCompilerMemory()
+  optimizeEarly()
   const { env, out } = program
   const running = new Running()
   try {

@@ -103,6 +103,7 @@ test('V8 knows every flag that the engine sets, and collects when asked to', asy
   const { stdout, stderr } = await run(`
     engine.weighSocketBuffers()
     engine.freeCompilerMemory()
+    engine.optimizeEarly()
     const forgotten = new WeakRef({})
     setImmediate(() => {
       engine.collectStartGarbage()
@@ -110,6 +111,27 @@ test('V8 knows every flag that the engine sets, and collects when asked to', asy
     })
   `)
   expect({ stdout: stdout.trim(), stderr }).toEqual({ stdout: 'undefined', stderr: '' })
+})
+
+test('V8 optimises a function after hundreds of calls, not thousands', async () => {
+  const { stdout } = await run(
+    `
+    import { setTimeout as delay } from 'node:timers/promises'
+    engine.optimizeEarly()
+    const add = (a, b) => a + b
+    let calls = 0
+    const call = (times) => { for (let n = 0; n < times; n++, calls++) add(n, 1) }
+    %NeverOptimizeFunction(call)
+    const compiled = async (isCompiled) => { for (; !isCompiled(); call(1)) await delay(10) }
+    call(1_000)
+    await compiled(() => %ActiveTierIsMaglev(add) || %ActiveTierIsTurbofan(add))
+    call(1_000)
+    await compiled(() => %ActiveTierIsTurbofan(add))
+    console.log(calls)
+  `,
+    '--allow-natives-syntax',
+  )
+  expect(Number(stdout)).toBeLessThan(3_000)
 })
 
 test('the warming of ticks leaves none for a collection to keep', async () => {

@@ -3,6 +3,7 @@ import { type RunningProxy, startProxy } from '../proxy/main.ts'
 import {
   collectStartGarbage,
   freeCompilerMemory,
+  optimizeEarly,
   quickenStrings,
   tendMemory,
   warmTicks,
@@ -27,6 +28,7 @@ export async function serveProxy(
   quickenStrings()
   warmTicks()
   collectStartGarbage()
+  optimizeEarly()
   const store = openRedisStore(env, instance, log)
   const running = await startProxy({
     store,
