@@ -77,8 +77,8 @@ const WORTHWHILE_BYTES = 33_554_432
 /**
  * Gives the memory of the start, and later that of a load, back once the program was quiet for `lookMs` and has nothing in
  * flight. Goes on until the returned function is called. For programs that run with --no-memory-reducer: V8 would collect after
- * eight seconds without work, and the next two seconds of load take up to twice the CPU, because a collection without a request in
- * flight throws compiled code away (decisions 21 and 22).
+ * eight seconds without work, and the next second of load takes about four times the CPU, because a collection without a request in
+ * flight throws compiled code away (decision 24).
  */
 export function collectWhenQuiet(
   inFlight: () => number,
