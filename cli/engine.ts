@@ -24,9 +24,10 @@ export function freeCompilerMemory(): void {
 const CALLS_BEFORE_OPTIMIZING = 300
 
 /**
- * Lets V8's last compiler have a function after 300 calls of what its second compiler made. A request calls thousands of functions
- * about once each: with V8's 3,000 calls, a proxy serves ten thousand requests before most are compiled, and a request costs up to
- * twice the CPU until then (decision 24). Call it when the modules are loaded: what only the start calls need not be compiled.
+ * Lets V8's last compiler have a function after 300 calls of what its second compiler made. A request calls hundreds of functions,
+ * most of them once or a few times: with V8's 3,000 calls, a proxy serves ten thousand requests before most are compiled, and a
+ * request costs up to twice the CPU until then (decision 24). Call it when the modules are loaded: what only the start calls need
+ * not be compiled.
  */
 export function optimizeEarly(): void {
   setFlagsFromString(`--invocation-count-for-turbofan=${CALLS_BEFORE_OPTIMIZING}`)
@@ -77,8 +78,8 @@ const WORTHWHILE_BYTES = 33_554_432
 /**
  * Gives the memory of the start, and later that of a load, back once the program was quiet for `lookMs` and has nothing in
  * flight. Goes on until the returned function is called. For programs that run with --no-memory-reducer: V8 would collect after
- * eight seconds without work, and the next second of load takes about four times the CPU, because a collection without a request in
- * flight throws compiled code away (decision 24).
+ * eight seconds without work. A full collection without a request in flight throws compiled code away, and the next second of load
+ * takes about four times the CPU (decision 24).
  */
 export function collectWhenQuiet(
   inFlight: () => number,
