@@ -1,27 +1,49 @@
-import { expect, test, vi } from 'vitest'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
 import { Together } from './together.ts'
 
-test('work of one turn runs in its order before the next turn', async () => {
-  const together = new Together()
+/** Adds work with these names in this turn; returns what has run by now, and at the turn's end. */
+async function turn(together: Together, ...names: string[]): Promise<{ atOnce: string[]; byEnd: string[] }> {
   const ran: string[] = []
-  setImmediate(() => ran.push('before'))
-  together.add(() => ran.push('a'))
-  await Promise.resolve()
-  together.add(() => ran.push('b'))
-  setImmediate(() => ran.push('after'))
-  expect(ran).toEqual([])
-  await vi.waitFor(() => expect(ran).toEqual(['before', 'a', 'b', 'after']))
+  for (const name of names) {
+    together.add(() => ran.push(name))
+    await Promise.resolve()
+  }
+  const atOnce = [...ran]
+  await endOfTurn()
+  return { atOnce, byEnd: ran }
+}
+
+test('lone work runs at once, turn after turn', async () => {
+  const together = new Together()
+  for (const name of ['a', 'b', 'c'])
+    expect(await turn(together, name)).toEqual({ atOnce: [name], byEnd: [name] })
 })
 
-test('work that is added by other work runs in the next turn', async () => {
+test('what follows the first work of a turn runs at its end, in order', async () => {
   const together = new Together()
+  expect(await turn(together, 'a', 'b', 'c')).toEqual({ atOnce: ['a'], byEnd: ['a', 'b', 'c'] })
+})
+
+test('after a turn with several, all work of the next one with any waits for its end', async () => {
+  const together = new Together()
+  await turn(together, 'a', 'b')
+  await endOfTurn()
+  expect(await turn(together, 'c', 'd', 'e')).toEqual({ atOnce: [], byEnd: ['c', 'd', 'e'] })
+  expect(await turn(together, 'f')).toEqual({ atOnce: [], byEnd: ['f'] })
+  expect(await turn(together, 'g')).toEqual({ atOnce: ['g'], byEnd: ['g'] })
+})
+
+test('work that waiting work adds is of the next turn', async () => {
+  const together = new Together()
+  await turn(together, 'a', 'b')
   const ran: string[] = []
   together.add(() => {
-    together.add(() => ran.push('inner'))
+    for (const name of ['inner', 'second']) together.add(() => ran.push(name))
     ran.push('outer')
   })
-  setImmediate(() => ran.push('turn'))
-  await vi.waitFor(() => expect(ran).toEqual(['outer', 'turn', 'inner']))
-  together.add(() => ran.push('later'))
-  await vi.waitFor(() => expect(ran.at(-1)).toBe('later'))
+  await endOfTurn()
+  expect(ran).toEqual(['inner', 'outer'])
+  await endOfTurn()
+  expect(ran).toEqual(['inner', 'outer', 'second'])
 })

@@ -1,18 +1,28 @@
 /**
  * Runs work of one kind together at the end of a turn of the event loop. With 64 connections, a turn brings dozens of
  * requests; run one after another, each finds the code of its stage in the processor's cache, and a request costs 40 % less
- * CPU.
+ * CPU. A turn's first work runs at once if the turn with work before it brought no more than one: a lone request goes on a
+ * turn earlier, for 10 % less CPU (decision 18).
  */
 export class Together {
   #waiting: (() => void)[] = []
+  /** Of this turn, including what ran at once. */
+  #count = 0
+  #countBefore = 0
 
   /** `work` must not throw. */
   add(work: () => void): void {
-    if (this.#waiting.push(work) === 1) setImmediate(this.#run)
+    this.#count++
+    if (this.#count === 1) setImmediate(this.#endTurn)
+    if (this.#count === 1 && this.#countBefore <= 1) work()
+    else this.#waiting.push(work)
   }
 
-  readonly #run = () => {
+  readonly #endTurn = () => {
+    this.#countBefore = this.#count
+    this.#count = 0
     const works = this.#waiting
+    if (works.length === 0) return
     this.#waiting = []
     for (const work of works) work()
   }
