@@ -101,7 +101,7 @@ async function start(
     ...(env.SLUICE_HOST === undefined && { hosts: LOOPBACK }),
     admin: devPages(controller, () => running.proxy),
   })
-  running.stopTending = tendMemory(running.proxy.inFlight)
+  running.stopTending = tendMemory(running.proxy)
   console.log(
     banner({
       proxy: running.proxy,

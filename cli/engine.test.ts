@@ -16,7 +16,8 @@ test('memory is collected once the program is quiet with nothing in flight, and 
     let inFlight = 1
     let looks = 0
     let collections = 0
-    const stop = engine.collectWhenQuiet(() => { looks++; return inFlight }, { lookMs: 50, collect: () => collections++ })
+    const requests = { inFlight: () => { looks++; return inFlight }, begun: () => 0 }
+    const stop = engine.collectWhenQuiet(requests, { lookMs: 50, collect: () => collections++ })
     const said = []
     const looked = async (more) => {
       const enough = looks + more
@@ -47,7 +48,8 @@ test('the memory of the start is given back once', async () => {
     import { setTimeout as delay } from 'node:timers/promises'
     let looks = 0
     let collections = 0
-    engine.collectWhenQuiet(() => { looks++; return 0 }, { lookMs: 50, collect: () => collections++ })
+    const requests = { inFlight: () => { looks++; return 0 }, begun: () => 0 }
+    engine.collectWhenQuiet(requests, { lookMs: 50, collect: () => collections++ })
     while (looks < 4) await delay(5)
     console.log(collections)
     process.exit()
@@ -55,10 +57,27 @@ test('the memory of the start is given back once', async () => {
   expect(stdout.trim()).toBe('1')
 })
 
+test('with few requests, memory is given back after ten quiet looks', async () => {
+  const { stdout } = await run(`
+    import { setTimeout as delay } from 'node:timers/promises'
+    let looks = 0
+    const collected = []
+    let begun = 0
+    const requests = { inFlight: () => { looks++; return 0 }, begun: () => ++begun }
+    engine.collectWhenQuiet(requests, { lookMs: 30, collect: () => collected.push(looks) })
+    while (collected.length < 1) await delay(5)
+    const held = Buffer.alloc(64 * 1024 * 1024, 1)
+    while (collected.length < 2) await delay(5)
+    console.log(collected[0] >= 10, collected[1] - collected[0] >= 10, held.length)
+    process.exit()
+  `)
+  expect(stdout.trim()).toBe('true true 67108864')
+})
+
 test('a busy program is not held up by a collection', async () => {
   const { stdout } = await run(`
     let collections = 0
-    engine.collectWhenQuiet(() => 0, { lookMs: 50, collect: () => collections++ })
+    engine.collectWhenQuiet({ inFlight: () => 0, begun: () => 0 }, { lookMs: 50, collect: () => collections++ })
     const held = Buffer.alloc(64 * 1024 * 1024, 1)
     const until = performance.now() + 500
     const work = () => {

@@ -72,29 +72,43 @@ export function collectStartGarbage(): void {
 const LOOK_MS = 30_000
 /** Probes, scrapes and timers take a smaller share of the event loop. */
 const QUIET_SHARE = 0.05
+/** With a trickle of requests, memory is given back after so many quiet looks. */
+const TRICKLE_LOOKS = 10
 /** Less is not worth a collection. */
 const WORTHWHILE_BYTES = 33_554_432
 
+export interface Requests {
+  inFlight(): number
+  /** Since the start of the program. */
+  begun(): number
+}
+
 /**
- * Gives the memory of the start, and later that of a load, back once the program was quiet for `lookMs` and has nothing in
- * flight. Goes on until the returned function is called. For programs that run with --no-memory-reducer: V8 would collect after
- * eight seconds without work. A full collection without a request in flight throws compiled code away, and the next second of load
- * takes about four times the CPU (decision 24).
+ * Gives the memory of the start, and later that of a load, back once the program was quiet for `lookMs` without a request, or for
+ * ten times as long with few, and has none in flight. Goes on until the returned function is called. For programs that run with
+ * --no-memory-reducer: V8 would collect after eight seconds without work. A full collection without a request in flight throws
+ * compiled code away, and the next second of load takes about four times the CPU (decision 24).
  */
 export function collectWhenQuiet(
-  inFlight: () => number,
+  requests: Requests,
   { lookMs = LOOK_MS, collect = collectAll } = {},
 ): () => void {
   let since = performance.eventLoopUtilization()
+  let begun = requests.begun()
+  let quietLooks = 0
   // Nothing is kept yet: the first quiet look collects.
   let kept = 0
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, since)
     since = now
-    if (utilization > QUIET_SHARE || inFlight() > 0) return
+    const isUnused = requests.begun() === begun
+    begun = requests.begun()
+    quietLooks = utilization > QUIET_SHARE || requests.inFlight() > 0 ? 0 : quietLooks + 1
+    if (quietLooks < (isUnused ? 1 : TRICKLE_LOOKS)) return
     if (process.memoryUsage.rss() < kept + WORTHWHILE_BYTES) return
     collect()
+    quietLooks = 0
     kept = process.memoryUsage.rss()
   }, lookMs)
   timer.unref()
@@ -136,8 +150,8 @@ function newSpaceBytes(): number {
 }
 
 /** Keeps memory down while the program serves, until the returned function is called. */
-export function tendMemory(inFlight: () => number): () => void {
-  const stops = [collectWhenQuiet(inFlight), boundNewSpace(inFlight)]
+export function tendMemory(requests: Requests): () => void {
+  const stops = [collectWhenQuiet(requests), boundNewSpace(requests.inFlight)]
   return () => {
     for (const stop of stops) stop()
   }

@@ -41,7 +41,7 @@ export async function serveProxy(
     await store.close()
     throw error
   })
-  const stopTending = tendMemory(running.inFlight)
+  const stopTending = tendMemory(running)
   return {
     running,
     async stop(graceMs) {

@@ -53,6 +53,8 @@ export interface RunningProxy {
   status(): ProxyStatus
   /** Number of requests in flight. */
   inFlight(): number
+  /** Number of requests that have begun since the start. */
+  begun(): number
   /** The guarded pages of the admin port. */
   pages: Readonly<Record<string, AdminPage>>
   metrics: Pick<ProxyMetrics, 'registry'>
@@ -131,6 +133,7 @@ export async function startProxy({
     ...listening,
     status: edge.status,
     inFlight: edge.gauges.inFlight,
+    begun: edge.begun,
     pages: edge.pages,
     metrics,
     async stop(graceMs) {

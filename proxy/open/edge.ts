@@ -121,6 +121,7 @@ export function openEdge(options: EdgeOptions) {
       relayed: () => relay.rates.inFlight,
       bodyMemory: () => ({ requests: bodies.memory.used, relay: relay.bodyMemory.used }),
     },
+    begun: () => overload.begun,
     status,
     pages,
     /** Opens both ports. Rejects with the listen error, whose `port` is the one that was taken. */

@@ -30,6 +30,8 @@ export class Overload {
   #badSamples = 0
   #isFull = false
   inFlight = 0
+  /** Since the start of the process. */
+  begun = 0
 
   constructor(limits: LoadLimits) {
     this.#limits = limits
@@ -53,6 +55,7 @@ export class Overload {
     if (problem !== undefined) throw problem
     const leave = this.#clients.enter(client)
     this.inFlight++
+    this.begun++
     return () => {
       this.inFlight--
       leave()
