@@ -5,15 +5,13 @@ import { after, isLater, rescued, type Soon } from '../../kit/soon.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import type { Ledger, Settle, SettleReply } from '../../store/ledger/contract.ts'
 import { MissingAccounts } from './missing-accounts.ts'
+import { RecentSettles } from './recent-settles.ts'
 
 const MAX_WAITING = 10_000
 const AT_ONCE = 64
 const RETRY_MS = 250
-/** A server that is lost may take settles with it that it acknowledged this shortly before. */
-const REPLAY_MS = 60_000
 /** Older settles are not repeated: the ledger may have forgotten that they were charged. */
 const MAX_REPLAY_AGE_MS = 600_000
-const MAX_REPLAYED = 50_000
 
 /** Why a cost stays uncharged: no room to wait, unknown whether it was charged, or the process ends. */
 type DeadReason = 'overflow' | 'CONFLICT' | 'STALE' | 'failed' | 'stopped'
@@ -27,9 +25,9 @@ export interface SettleEvents {
   dead(settle: Settle, reason: DeadReason): void
 }
 
-interface Posted {
+interface Repeat {
   command: Settle
-  /** performance.now() */
+  /** When it was first posted, by performance.now(). */
   at: number
   /** The store did not know its account when it was repeated: it was lost with the account. */
   missing: boolean
@@ -41,10 +39,9 @@ export class Settles {
   /** Oldest first. */
   readonly #waiting = new Map<string, Settle>()
   readonly #missing = new MissingAccounts()
-  /** Posted within REPLAY_MS of the newest one, oldest first. */
-  readonly #posted = new Map<string, Posted>()
+  readonly #posted = new RecentSettles()
   /** Posted before a connection was lost, and not yet again since it is back. */
-  readonly #toRepeat = new Map<string, Posted>()
+  readonly #toRepeat = new Map<string, Repeat>()
   #timer: NodeJS.Timeout | undefined
   #round: Promise<void> | undefined
   #replay: Promise<void> | undefined
@@ -70,7 +67,8 @@ export class Settles {
   /** The store is back, or was emptied: posts waiting settles now, and repeats those that it may have lost, which is idempotent. */
   restored(): void {
     if (this.#stopped) return
-    for (const [key, posted] of this.#posted) this.#toRepeat.set(key, posted)
+    for (const [command, at] of this.#posted)
+      this.#toRepeat.set(keyOf(command), { command, at, missing: false })
     this.#missing.retryAll()
     this.#retry()
     this.#replay ??= this.#replayAll().finally(() => {
@@ -83,21 +81,21 @@ export class Settles {
     await this.#round
     while (this.#toRepeat.size > 0 && !this.#stopped) {
       const due = [...this.#toRepeat].filter(([, { command }]) => this.#missing.isDue(command.account))
-      await this.#eachWhileAnswered(due, (repeat) => this.#repeat(repeat))
+      await this.#eachWhileAnswered(due, (one) => this.#repeat(one))
       if (this.#toRepeat.size > 0) await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref())
     }
   }
 
   /** False when the store is away; the settle is then repeated after the others. */
-  async #repeat([key, posted]: [string, Posted]): Promise<boolean> {
+  async #repeat([key, repeat]: [string, Repeat]): Promise<boolean> {
     // Before it is sent: restored() puts it back when the connection is lost meanwhile.
     this.#toRepeat.delete(key)
-    if (performance.now() - posted.at > MAX_REPLAY_AGE_MS) {
-      if (posted.missing) this.#events.dead(posted.command, 'STALE')
+    if (performance.now() - repeat.at > MAX_REPLAY_AGE_MS) {
+      if (repeat.missing) this.#events.dead(repeat.command, 'STALE')
       return true
     }
-    const outcome = await this.#postAgain(posted.command)
-    if (outcome !== 'over') this.#toRepeat.set(key, { ...posted, missing: outcome === 'missing' })
+    const outcome = await this.#postAgain(repeat.command)
+    if (outcome !== 'over') this.#toRepeat.set(key, { ...repeat, missing: outcome === 'missing' })
     return outcome !== 'later'
   }
 
@@ -132,7 +130,7 @@ export class Settles {
   #settled(command: Settle, settled: SettleReply): SettleReply['reply'] {
     const reply = this.#judge(command, settled)
     if (reply !== 'CONFLICT' && reply !== 'STALE' && reply !== 'NOACCT')
-      this.#remember('entry' in settled ? { ...command, postedAs: settled.entry } : command)
+      this.#posted.add('entry' in settled ? { ...command, postedAs: settled.entry } : command)
     return reply
   }
 
@@ -146,19 +144,6 @@ export class Settles {
   #tellMissing(account: string, missing: boolean): void {
     const news = missing ? this.#missing.add(account) : this.#missing.delete(account)
     if (news) this.#events.accountMissing(account, missing)
-  }
-
-  #remember(command: Settle): void {
-    this.#forgetOld()
-    this.#posted.set(keyOf(command), { command, at: performance.now(), missing: false })
-  }
-
-  #forgetOld(): void {
-    const oldest = performance.now() - REPLAY_MS
-    for (const [key, { at }] of this.#posted) {
-      if (at >= oldest && this.#posted.size < MAX_REPLAYED) return
-      this.#posted.delete(key)
-    }
   }
 
   #wait(command: Settle): void {
@@ -221,7 +206,7 @@ export class Settles {
       if (settled.reply === 'STALE') this.#events.dead(command, 'STALE')
       // Posted anew: a later restore must judge this entry, not the one that was lost.
       if (settled.reply === 'LOST' || settled.reply === 'LATE' || settled.reply === 'OK')
-        this.#remember({ ...command, postedAs: settled.entry })
+        this.#posted.add({ ...command, postedAs: settled.entry })
       return 'over'
     } catch (error) {
       this.#events.failed(error)

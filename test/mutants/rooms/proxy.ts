@@ -264,9 +264,19 @@ export const PROXY: Mutant[] = [
     ["if (outcome !== 'over') this.#toRepeat", "if (outcome === 'missing') this.#toRepeat"],
     // Costs that a store lost together with their account stay lost.
     ["if (settled.reply === 'NOACCT') return 'missing'", ''],
-    ["if (posted.missing) this.#events.dead(posted.command, 'STALE')", ''],
+    ["if (repeat.missing) this.#events.dead(repeat.command, 'STALE')", ''],
     // After a long outage the commands lost at its start are not repeated.
-    ['posted.at > MAX_REPLAY_AGE_MS', 'posted.at > REPLAY_MS'],
+    ['repeat.at > MAX_REPLAY_AGE_MS', 'repeat.at > 60_000'],
+  ),
+  ...faults(
+    'proxy/ledger/recent-settles.ts',
+    'proxy/ledger/recent-settles.test.ts',
+    // What a server took with it half a minute ago is lost.
+    ['KEEP_MS = 60_000', 'KEEP_MS = 30_000'],
+    // A process keeps every settle of its life, or every one of a flood.
+    ['      this.#forgetOld(now)\n', ''],
+    [' && !isOver', ''],
+    ['      this.#size -= oldest.settles.length\n', ''],
   ),
   ...faults(
     'proxy/ledger/holds.ts',

@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Settle } from '../../store/ledger/contract.ts'
+import { RecentSettles } from './recent-settles.ts'
+
+beforeEach(() => vi.useFakeTimers({ toFake: ['performance'], now: 0 }))
+afterEach(() => vi.useRealTimers())
+
+const numbered = (id: number): Settle => ({
+  account: 'a',
+  id: `${id}`,
+  actual: 1,
+  reservedAt: 0,
+  note: {
+    reason: 'usage',
+    model: 'm',
+    channel: 'c',
+    key: 'k',
+    endpoint: 'chat',
+    tier: '',
+    price: '',
+    tokens: {},
+    flags: [],
+  },
+})
+const ids = (recent: RecentSettles) => [...recent].map(([{ id }]) => Number(id))
+
+test('every settle of the last minute is kept, in order, and older ones are forgotten within seconds', () => {
+  const recent = new RecentSettles()
+  for (let second = 0; second < 200; second++) {
+    recent.add(numbered(second))
+    vi.advanceTimersByTime(500)
+    recent.add(numbered(second + 0.5))
+    const kept = ids(recent)
+    expect(kept).toEqual(kept.toSorted((a, b) => a - b))
+    expect(kept[0]).toBeLessThanOrEqual(Math.max(0, second - 60))
+    expect(kept[0]).toBeGreaterThanOrEqual(second - 63)
+    vi.advanceTimersByTime(500)
+  }
+})
+
+test('a flood of settles keeps the newest 50,000 at least, and few more', () => {
+  const recent = new RecentSettles()
+  for (let id = 0; id < 120_000; id++) recent.add(numbered(id))
+  const kept = ids(recent)
+  expect(kept.at(-1)).toBe(119_999)
+  expect(kept.length).toBeGreaterThanOrEqual(50_000)
+  expect(kept.length).toBeLessThanOrEqual(51_000)
+})
+
+test('each settle says a time of at most a second before it was added', () => {
+  const recent = new RecentSettles()
+  const added: number[] = []
+  for (let id = 0; id < 40; id++) {
+    added.push(performance.now())
+    recent.add(numbered(id))
+    vi.advanceTimersByTime(170)
+  }
+  const waits = [...recent].map(([, at], i) => (added[i] ?? Number.NaN) - at)
+  expect(waits).toHaveLength(40)
+  expect(Math.min(...waits)).toBeGreaterThanOrEqual(0)
+  expect(Math.max(...waits)).toBeLessThan(1_000)
+})
