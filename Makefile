@@ -134,7 +134,7 @@ generate: install ## Rewrite the files made from the schemas: crds/, reference d
 testdata: install ## Rewrite the golden files; read the diff before you commit it
 	@node tools/testdata.ts
 
-bench: install ## Measure the gateway beside direct, a passthrough and nginx, in about 40 minutes; needs Go, Redis and nginx
+bench: install ## Measure the gateway beside direct, a passthrough and nginx, in about 45 minutes; needs Go, Redis and nginx
 	@node bench/main.ts
 
 bench-growth: install ## Measure the cost of a request against the number of keys, routes and channels, in about 5 minutes
