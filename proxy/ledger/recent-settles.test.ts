@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Settle } from '../../store/ledger/contract.ts'
 import { RecentSettles } from './recent-settles.ts'
+import { testNote } from './testing.ts'
 
 beforeEach(() => vi.useFakeTimers({ toFake: ['performance'], now: 0 }))
 afterEach(() => vi.useRealTimers())
@@ -10,17 +11,7 @@ const numbered = (id: number): Settle => ({
   id: `${id}`,
   actual: 1,
   reservedAt: 0,
-  note: {
-    reason: 'usage',
-    model: 'm',
-    channel: 'c',
-    key: 'k',
-    endpoint: 'chat',
-    tier: '',
-    price: '',
-    tokens: {},
-    flags: [],
-  },
+  note: testNote(),
 })
 const ids = (recent: RecentSettles) => [...recent].map(([{ id }]) => Number(id))
 
