@@ -27,7 +27,7 @@ export interface SettleEvents {
 
 interface Repeat {
   command: Settle
-  /** When it was first posted, by performance.now(). */
+  /** When it was posted, by performance.now(). */
   at: number
   /** The store did not know its account when it was repeated: it was lost with the account. */
   missing: boolean
