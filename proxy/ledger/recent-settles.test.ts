@@ -51,3 +51,24 @@ test('each settle says a time of at most a second before it was added', () => {
   expect(Math.min(...waits)).toBeGreaterThanOrEqual(0)
   expect(Math.max(...waits)).toBeLessThan(1_000)
 })
+
+test('settles of every size come back as they were added, after many have been forgotten', () => {
+  const recent = new RecentSettles()
+  const added: string[] = []
+  for (let id = 0; id < 60_000; id++) {
+    const text = 'é😀\ud800'.repeat(id % 3_000 === 0 ? 2_000 : id % 7)
+    const settle: Settle = { ...numbered(id), sub: text, postedAs: `1-${id}` }
+    settle.note = testNote({
+      flags: ['usage_clamped'],
+      budgets: ['b'],
+      tags: { team: text },
+      upstreamCost: id,
+    })
+    settle.corrections = [{ id: 'm', most: 10, windowMs: 60_000, by: -7 }]
+    settle.budgets = [{ id: 'b', periods: [0, 1, 2] }]
+    added.push(JSON.stringify(settle))
+    recent.add(settle)
+  }
+  const kept = [...recent].map(([settle]) => JSON.stringify(settle))
+  expect(kept).toEqual(added.slice(-kept.length))
+})

@@ -274,9 +274,12 @@ export const PROXY: Mutant[] = [
     // What a server took with it half a minute ago is lost.
     ['KEEP_MS = 60_000', 'KEEP_MS = 30_000'],
     // A process keeps every settle of its life, or every one of a flood.
-    ['      this.#forgetOld(now)\n', ''],
+    ['    this.#forgetOld(now)\n', ''],
     [' && !isOver', ''],
-    ['      this.#size -= oldest.settles.length\n', ''],
+    ['      this.#grouped -= oldest.size\n', ''],
+    // A settle is packed into the rest of another one, or cut.
+    ['spare.length >= bytes', 'spare.length > 0'],
+    ["buffer.toString('utf8', 0, end)", 'buffer.toString()'],
   ),
   ...faults(
     'proxy/ledger/holds.ts',
