@@ -15,7 +15,7 @@ import { stored } from './replies.ts'
 const LOG_BYTES = 33_554_432
 /** Number of lines for the mean size of a line. */
 const MEAN_OVER = 100
-const BATCH_MS = 5
+const BATCH_MS = 25
 /** So that the script does not hold up the server for long: lines with errors of upstreams are large. */
 const BATCH_LINES = 64
 const BATCH_BYTES = 262_144
@@ -65,7 +65,7 @@ export function createRedisState(
 }
 
 /**
- * Appends lines, those of a few milliseconds in one command: a command of its own for each line would cost a request a
+ * Appends lines, those of BATCH_MS in one command: a command of its own for each line would cost a request a
  * third of what its hold costs.
  */
 function logBatches(connection: RedisConnection, capacity: number) {
