@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { AddressSet } from '../../contract/address.ts'
+import { Together } from '../../kit/together.ts'
 import { sendError } from './error-response.ts'
 import { createHttpServer, type Handler } from './http-server.ts'
 
@@ -52,7 +53,7 @@ async function connected(handle: Handler, draining = () => false, limits = LIMIT
       text += chunk
     })
   }
-  return { socket, other, read, text: () => text, closed: once(other, 'close') }
+  return { port, socket, other, read, text: () => text, closed: once(other, 'close') }
 }
 
 const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nhost: x\r\n${more}\r\n`
@@ -184,4 +185,22 @@ test('a request that completes after its time-out is not served', async () => {
   socket.write(`host${rest}`)
   await expect.poll(() => other.bytesRead, SOON).toBe(get('/').length)
   expect(served).toBe(0)
+})
+
+test('of many clients that connect at once, all are served once before any is served often', async () => {
+  const together = new Together()
+  const { port } = await connected((_req, res) => together.add(() => void res.end('ok')))
+  const served: number[] = new Array(LIMITS.maxConnections - 1).fill(0)
+  await new Promise<void>((resolve) => {
+    for (const at of served.keys()) {
+      const socket = connect(port, '127.0.0.1', () => socket.write(get('/')))
+      onTestFinished(() => void socket.destroy())
+      socket.on('data', () => {
+        served[at] = (served[at] ?? 0) + 1
+        if (served.every((count) => count > 0)) resolve()
+        else socket.write(get('/'))
+      })
+    }
+  })
+  expect(Math.max(...served)).toBeLessThan(10)
 })

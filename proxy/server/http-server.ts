@@ -1,5 +1,6 @@
 /** The HTTP server with its limits. It refuses malformed requests before any route sees them. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { connectionAccepted } from '../../kit/turn.ts'
 import { GatewayError } from '../errors.ts'
 import { cutIfUnread } from '../pipeline/request/client.ts'
 import { answerBroken, answerInTurn, type Refusal } from './broken-request.ts'
@@ -61,6 +62,7 @@ export function createHttpServer(limits: HttpLimits, hooks: HttpHooks): Server {
   // One more than allowed, so that requestProblem sees that there are too many.
   server.maxHeadersCount = limits.maxHeaders + 1
   boundConnections(server, limits)
+  server.on('connection', connectionAccepted)
   server.on('request', checked)
   // `100 Continue` is sent when the body is read, so that an earlier refusal saves the client the upload.
   server.on('checkContinue', checked)

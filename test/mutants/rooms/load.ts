@@ -81,6 +81,21 @@ export const LOAD: Mutant[] = [
   ...faults('kit/roster.ts', 'kit/roster.test.ts', ['last.place = seat.place', '']),
   // Work that comes while other work runs never runs.
   ...faults('kit/together.ts', 'kit/together.test.ts', ['    this.#waiting = []\n', '']),
+  ...faults(
+    'kit/turn.ts',
+    'kit/turn.test.ts',
+    // Clients that connect without end stop all requests.
+    ['accepted && waited < MOST_TURNS', 'accepted'],
+    // After a burst of connections, no later work waits for others.
+    ['  waited = 0\n  const', '  const'],
+    // Work waits although no more connections come.
+    ['  accepted = false\n  if', '  if'],
+  ),
+  // The last of many clients that connect at once wait for seconds.
+  ...faults('proxy/server/http-server.ts', 'proxy/server/http-server.test.ts', [
+    "  server.on('connection', connectionAccepted)\n",
+    '',
+  ]),
   // A small request is refused, and the slow large one stays.
   ...faults('kit/byte-pool.ts', 'proxy/pipeline/body/memory.test.ts', [
     'if (holder.bytes > (largest?.bytes ?? 0)) largest = holder',
