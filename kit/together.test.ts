@@ -47,3 +47,18 @@ test('work that waiting work adds is of the next turn', async () => {
   await endOfTurn()
   expect(ran).toEqual(['inner', 'outer', 'second'])
 })
+
+test('a turn runs 64 at most, and the rest runs in the turns after it, before what came later', async () => {
+  const together = new Together()
+  await turn(together, 'a', 'b')
+  const ran: string[] = []
+  for (let n = 0; n < 150; n++) together.add(() => ran.push(`${n}`))
+  await endOfTurn()
+  expect(ran).toHaveLength(64)
+  together.add(() => ran.push('later'))
+  await endOfTurn()
+  expect(ran).toHaveLength(128)
+  await endOfTurn()
+  expect(ran).toEqual([...Array.from({ length: 150 }, (_, n) => `${n}`), 'later'])
+  expect(await turn(together, 'c', 'd')).toEqual({ atOnce: [], byEnd: ['c', 'd'] })
+})

@@ -79,8 +79,15 @@ export const LOAD: Mutant[] = [
   ),
   // Requests in flight are forgotten when others end.
   ...faults('kit/roster.ts', 'kit/roster.test.ts', ['last.place = seat.place', '']),
-  // Work that comes while other work runs never runs.
-  ...faults('kit/together.ts', 'kit/together.test.ts', ['    this.#waiting = []\n', '']),
+  ...faults(
+    'kit/together.ts',
+    'kit/together.test.ts',
+    // Work that comes while other work runs never runs.
+    [' : []\n', ' : works\n'],
+    // The rest of a burst never runs, or all of it in one turn.
+    ['    if (this.#count > 0) atEndOfTurn(this.#endTurn)\n', ''],
+    ['works.splice(MOST_A_TURN)', 'works.splice(100_000)'],
+  ),
   ...faults(
     'kit/turn.ts',
     'kit/turn.test.ts',
