@@ -4,7 +4,7 @@
  * work waits while turns bring connections (decision 18).
  */
 
-/** For so many turns work waits at most, so that nobody can stop it by connecting without end. They take some 20 ms. */
+/** For so many turns work waits at most, so that no client can stop it by connecting without end. They take some 20 ms. */
 const MOST_TURNS = 256
 
 let due: (() => void)[] = []
