@@ -1,5 +1,6 @@
 /** Answers that are missing or incomplete: none of them may look finished. */
-import { gzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { type Fault, CANARY as HOST, json, open, sendDeltasForever, stream, untilClosed } from './fault.ts'
 
 /** An HTML page with a line that looks like an event. */
@@ -30,8 +31,8 @@ const closedAfter = (count: number): Fault => ({
   },
 })
 
-/** A small body that becomes very large when inflated. */
-const bomb = (text: string) => gzipSync(text.replace('BOMB', 'x'.repeat(30_000_000)))
+/** A small body that becomes very large when inflated. Made in the background: other requests must be answered meanwhile. */
+const bomb = (text: string) => promisify(gzip)(text.replace('BOMB', 'x'.repeat(30_000_000)))
 
 export const CUT_OFF: Fault[] = [
   ...[201, 204, 302, 401, 404, 429, 500, 503].map(status),
@@ -121,13 +122,13 @@ export const CUT_OFF: Fault[] = [
     name: 'gzip-bomb',
     json: 'error',
     stream: 'error',
-    play({ res, fixture, stream: isStream }) {
+    async play({ res, fixture, stream: isStream }) {
       const { begin, end } = fixture.frames()
       const text = isStream
         ? [...begin, fixture.delta('BOMB'), ...end].join('')
         : JSON.stringify(fixture.whole({ text: 'BOMB' }))
       res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
-      res.end(bomb(text))
+      res.end(await bomb(text))
     },
   },
   ...Array.from({ length: 18 }, (_, count) => closedAfter(count)),
