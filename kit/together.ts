@@ -1,14 +1,14 @@
 import { atEndOfTurn } from './turn.ts'
 
+/** The rest waits for the next turn: a turn of a thousand requests took half a second, in which no stream got an event. */
+const MOST_A_TURN = 64
+
 /**
  * Runs work of one kind together at the end of a turn of the event loop. With 64 connections, a turn brings dozens of
  * requests; run one after another, each finds the code of its stage in the processor's cache, and a request costs 40 % less
  * CPU. A turn's first work runs at once if the turn with work before it brought no more than one: a lone request goes on a
  * turn earlier, for 5 to 10 % less CPU (decision 18).
  */
-/** The rest waits for the next turn: a turn of a thousand requests took half a second, in which no stream got an event. */
-const MOST_A_TURN = 64
-
 export class Together {
   #waiting: (() => void)[] = []
   /** Of this turn, including what ran at once and what is left of the turn before. */
