@@ -23,12 +23,13 @@ export class Together {
     else this.#waiting.push(work)
   }
 
-  readonly #endTurn = () => {
+  readonly #endTurn = (): number => {
     this.#countBefore = this.#count
     const works = this.#waiting
     this.#waiting = works.length > MOST_A_TURN ? works.splice(MOST_A_TURN) : []
     this.#count = this.#waiting.length
     if (this.#count > 0) atEndOfTurn(this.#endTurn)
     for (const work of works) work()
+    return works.length
   }
 }

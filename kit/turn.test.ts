@@ -2,11 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { atEndOfTurn, connectionAccepted } from './turn.ts'
 
-/** Turns that bring connections until the work has run; at most so many. */
-async function turnsUntilRun(most: number): Promise<number> {
+/** Turns that bring connections until work of so many pieces has run; at most `most`. */
+async function turnsUntilRun(most: number, pieces = 1): Promise<number> {
   let ran = false
   atEndOfTurn(() => {
     ran = true
+    return pieces
   })
   for (let turns = 0; turns < most; turns++) {
     connectionAccepted()
@@ -29,22 +30,22 @@ test('work runs at the end of its turn, in order', async () => {
 
 test('work waits while turns bring connections, and no longer', async () => {
   expect(await turnsUntilRun(1)).toBe(1)
-  expect(await turnsUntilRun(100)).toBe(100)
+  expect(await turnsUntilRun(3)).toBe(3)
 })
 
-test('work that has waited long runs, and the next waits anew', async () => {
-  for (let time = 0; time < 3; time++) {
-    const waited = await turnsUntilRun(100_000)
-    expect(waited).toBeGreaterThan(200)
-    expect(waited).toBeLessThan(300)
-  }
+test('work waits for as many turns as pieces ran before it, and for four if there were fewer', async () => {
+  await turnsUntilRun(1, 100)
+  expect(await turnsUntilRun(1_000, 50)).toBe(100)
+  expect(await turnsUntilRun(1_000, 1)).toBe(50)
+  expect(await turnsUntilRun(1_000)).toBe(4)
+  expect(await turnsUntilRun(1_000)).toBe(4)
 })
 
 test('work that work adds is of the next turn', async () => {
   const ran: string[] = []
   atEndOfTurn(() => {
     atEndOfTurn(() => ran.push('inner'))
-    ran.push('outer')
+    return ran.push('outer')
   })
   await nextTurn()
   expect(ran).toEqual(['outer'])

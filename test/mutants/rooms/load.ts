@@ -92,9 +92,11 @@ export const LOAD: Mutant[] = [
     'kit/turn.ts',
     'kit/turn.test.ts',
     // Clients that connect without end stop all requests.
-    ['accepted && waited < MOST_TURNS', 'accepted'],
+    ['accepted && waited < most', 'accepted'],
     // After a burst of connections, no later work waits for others.
     ['  waited = 0\n  const', '  const'],
+    // Of many clients that connect at once, four are heard a turn.
+    ['Math.max(LEAST_TURNS, done)', 'LEAST_TURNS'],
     // Work waits although no more connections come.
     ['  accepted = false\n  if', '  if'],
   ),
