@@ -1,7 +1,6 @@
-/** Settles that the store has lately acknowledged: a server that is lost may take them with it.
- *
- * They are kept as JSON in buffers. As objects, 0.5 kB each, they made V8 collect its whole heap each 5 s under load: 5 %
- * of the CPU.
+/**
+ * Settles that the store has lately acknowledged: a server that is lost may take them with it. They are kept as JSON
+ * in buffers. As objects, 0.5 kB each, they made V8 collect its whole heap each 5 s under load: 5 % of the CPU.
  */
 import type { Settle } from '../../store/ledger/contract.ts'
 
