@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { connectionAccepted } from '../../kit/turn.ts'
 import { GatewayError } from '../errors.ts'
+import { Incoming } from '../pipeline/body/receive.ts'
 import { cutIfUnread } from '../pipeline/request/client.ts'
 import { answerBroken, answerInTurn, type Refusal } from './broken-request.ts'
 import { boundConnections, type ConnectionLimits } from './connection-bounds.ts'
@@ -47,6 +48,7 @@ export function createHttpServer(limits: HttpLimits, hooks: HttpHooks): Server {
     else hooks.refuse(req, res, problem)
   }
   const server = createServer({
+    IncomingMessage: Incoming,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     connectionsCheckingInterval: 1_000,

@@ -62,6 +62,8 @@ test('a metered request in JSON that passes as bytes', async () => {
   expect(cost.PROMISE).toBeGreaterThan(5)
   expect(cost.PROMISE).toBeLessThan(21)
   expect(cost.Timeout).toBeLessThan(4)
+  // Four fewer than through the stream of the request's body.
+  expect(cost.TickObject).toBeLessThan(10)
   // Two of them wait for the end of a turn; all requests of that turn share them.
   expect(cost.Immediate ?? 0).toBeLessThan(5)
 })

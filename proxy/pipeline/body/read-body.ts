@@ -10,6 +10,7 @@ import type { Limits } from '../limits.ts'
 import { ClientGone } from '../request/client.ts'
 import type { BodyIntake } from './intake.ts'
 import { type BodyLease, type BodyMemory, noMemory } from './memory.ts'
+import { receive } from './receive.ts'
 
 export interface WholeBody {
   bytes: Buffer
@@ -157,7 +158,7 @@ function collect(
     if (req.destroyed || res.destroyed || res.writableEnded) return reject(new ClientGone())
     const held = new Pieces()
     const refuse = (error: unknown) => {
-      req.off('data', take)
+      source.letGo()
       held.clear()
       lease.release()
       reject(error)
@@ -180,30 +181,30 @@ function collect(
           look?.(chunk)
         } catch (error) {
           refuse(error)
-          return
+          return true
         }
       }
       if (size > maxBytes) refuse(tooLarge(maxBytes))
       else if (size > heldBytes) {
-        req.off('data', take).pause()
+        source.letGo()
+        req.pause()
         done({ sent: () => lease.release(), req, res, maxBytes })
       } else if (step >= STEP_BYTES) {
         step = 0
         // Without this, a fast client sends megabytes before another has its turn.
-        req.pause()
-        setImmediate(() => req.resume())
+        setImmediate(() => source.readOn())
+        return false
       }
+      return true
     }
-    req.on('data', take)
+    const end = () => {
+      ended = true
+      ARRIVED.add(done)
+    }
     const gone = () => {
       if (!ended) reject(new ClientGone())
     }
-    req.on('end', () => {
-      ended = true
-      ARRIVED.add(done)
-    })
-    req.on('error', gone)
-    req.on('close', gone)
+    const source = receive(req, { take, end, gone })
     // The server has answered a body that was too slow or broken; the request emits nothing more.
     res.on('close', () => {
       lease.release()

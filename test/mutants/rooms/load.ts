@@ -136,6 +136,29 @@ export const LOAD: Mutant[] = [
     ['    const chunks = this.#whole\n    this.clear()', '    const chunks = this.#whole'],
   ),
   ...faults(
+    'proxy/pipeline/body/receive.ts',
+    'proxy/pipeline/body/receive.test.ts',
+    // The beginning of a body that came early is lost.
+    ['    if (this.#isStream) return false\n', ''],
+    // A receiver that has let go gets the rest.
+    ['  letGo(): void {\n    this.#receiver = undefined', '  letGo(): void {'],
+    ["off('data', take).off('end', end)", "off('data', take)"],
+    // A refused upload that is drained never ends.
+    ['    this.#receiver = undefined\n    super._read(size)', '    super._read(size)'],
+    // A client that left is waited for.
+    ['    receiver?.gone()\n', ''],
+    // A full receiver is sent more, or never again.
+    ['if (!receiver.take(chunk)) req.pause()', 'receiver.take(chunk)'],
+    [
+      '    if (chunk !== null) return receiver.take(chunk)',
+      '    if (chunk !== null) return receiver.take(chunk) || true',
+    ],
+    ['    if (this.#receiver !== undefined) super._read(0)', ''],
+    // Each body goes through the stream.
+    ['if (req instanceof Incoming && req.passTo(receiver)) return req', ''],
+    ['else this._dumpAndCloseReadable()', 'else super.push(null)'],
+  ),
+  ...faults(
     'proxy/dialects/core/json/scanner.ts',
     'proxy/dialects/core/json/scanner-pieces.test.ts',
     // An escape at the end of a piece is forgotten.

@@ -37,7 +37,7 @@ export const PARSERS: Mutant[] = [
     // A small body with many values holds up other clients.
     [' || scanner.values > MANY_VALUES', ''],
     // A large body is read, or copied, at one go.
-    ['        setImmediate(() => req.resume())', '        req.resume()'],
+    ['        setImmediate(() => source.readOn())\n        return false', '        return true'],
     ['    await new Promise(setImmediate)\n', ''],
   ),
 
