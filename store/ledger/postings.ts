@@ -60,8 +60,8 @@ export function charge(state: AccountState, charged: Charge, nowMs: number): str
   const delta = state.countableInBoth('posted', sub, 0 - amount)
   state.addToBoth('posted', sub, delta)
   chargeTo(state, budgets.ids, 0 - delta, nowMs, budgets.named)
-  const entry = { kind, ref, sub: sub ?? '', delta, note, ...(postedAs !== undefined && { postedAs }) }
-  return append(state, entry, nowMs)
+  const entry = { kind, ref, sub: sub ?? '', delta, note }
+  return append(state, postedAs === undefined ? entry : { ...entry, postedAs }, nowMs)
 }
 
 export function append(state: AccountState, entry: Omit<LedgerEntry, 'id'>, nowMs: number): string {

@@ -26,7 +26,7 @@ export function reserve(state: AccountState, command: Reserve, nowMs: number): R
   const known = state.live.get(id)
   if (known !== undefined) {
     if (known.sub !== sub || (known.requested ?? amount) !== amount) return { reply: 'CONFLICT' }
-    return { reply: 'DUP', reservedAt: known.reservedAt, ...leftOf(state, payer, meters, nowMs) }
+    return held('DUP', known.reservedAt, { state, payer, meters, nowMs })
   }
   if (state.expired.has(id) || state.tombstones.recent(id, nowMs) !== undefined) return { reply: 'OVER' }
   const shortfall = findShortfall(state, payer, amount, nowMs)
@@ -48,17 +48,25 @@ export function reserve(state: AccountState, command: Reserve, nowMs: number): R
     note,
   }
   hold(state, id, wanted, { nowMs, budgets })
-  return { reply: 'OK', reservedAt: nowMs, ...leftOf(state, payer, meters, nowMs) }
+  return held('OK', nowMs, { state, payer, meters, nowMs })
 }
 
-/** What a reply tells of the funds and the limits. */
-function leftOf(state: AccountState, payer: Payer, meters: readonly Meter[], nowMs: number) {
+interface After {
+  state: AccountState
+  payer: Payer
+  meters: readonly Meter[]
+  nowMs: number
+}
+
+/** There is a hold; tells what is left of the funds and the limits. */
+function held(reply: 'OK' | 'DUP', reservedAt: number, after: After): ReserveReply {
+  const { state, payer, meters, nowMs } = after
   const { sub, budgets } = payer
-  return {
-    free: freeFunds(state, payer, nowMs),
-    posted: state.funds.posted,
-    ...(sub !== undefined && { subPosted: state.fundsOf(sub).posted }),
-    spent: leftIn(state, budgets, nowMs).map(({ spent }) => spent),
-    room: roomIn(state, meters, nowMs),
-  }
+  const free = freeFunds(state, payer, nowMs)
+  const { posted } = state.funds
+  const spent = leftIn(state, budgets, nowMs).map((left) => left.spent)
+  const room = roomIn(state, meters, nowMs)
+  return sub === undefined
+    ? { reply, reservedAt, free, posted, spent, room }
+    : { reply, reservedAt, free, posted, subPosted: state.fundsOf(sub).posted, spent, room }
 }

@@ -37,10 +37,12 @@ const BY_LETTER = new Map<string, Name>(NAMES.map((name) => [LETTERS[name], name
 
 /** What an entry of a request adds. A late one corrects the cost alone: its expiry has counted the request. */
 export function countsOf({ kind, delta, note }: LedgerEntry): UsageCounts {
-  const cost = { cost: 0 - delta }
-  if (kind === 'late' || note === undefined) return cost
+  const cost = 0 - delta
+  if (kind === 'late' || note === undefined) return { cost }
   const { reason, tokens, upstreamCost = 0 } = note
-  return { requests: 1, ...cost, ...tokens, ...(reason === 'unserved' && { errors: 1 }), upstreamCost }
+  const counts: UsageCounts = { ...tokens, requests: 1, cost, upstreamCost }
+  if (reason === 'unserved') counts.errors = 1
+  return counts
 }
 
 /** "r1 c20 i5". Counts that are zero are left out. */

@@ -8,9 +8,9 @@ import type { Lane } from '../../dialects/core/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../../errors.ts'
 import { send, type UpstreamResponse } from '../../outbound/exchange.ts'
 import { AttemptFailed } from '../../outbound/failure.ts'
-import { type AttemptRecord, detailOf, mask } from '../../telemetry/request-log.ts'
+import { type AttemptRecord, detailOf } from '../../telemetry/request-log.ts'
 import type { Place } from '../../upstream/health.ts'
-import { pathOf, upstreamRequest } from '../../upstream/request.ts'
+import { upstreamRequest } from '../../upstream/request.ts'
 import { ClientGone } from '../request/client.ts'
 import type { RequestContext } from '../request/context.ts'
 import type { PlannedTarget } from '../route.ts'
@@ -20,6 +20,7 @@ import { UpstreamCall } from './drain.ts'
 import type { AttemptJob, Choice, Upstreams } from './job.ts'
 import { type Mask, maskOf } from './mask.ts'
 import { secretsOf } from './secrets.ts'
+import { shownPath } from './shown-path.ts'
 import { UpstreamStream } from './upstream-stream.ts'
 
 /** Larger error bodies are not read at all; the log keeps the beginning of smaller ones. */
@@ -70,15 +71,17 @@ export async function tryOnce(
   const startedAt = performance.now()
   let status: number | undefined
   let sent = false
-  const calling = { target, lane, place, call: new UpstreamCall(cancel, drains, target.channel) }
+  const call = new UpstreamCall(cancel, drains, target.channel)
+  const calling = { target, lane, place, call }
   const release = () => {
-    calling.call.close()
+    call.close()
     health.release(place)
   }
-  const note = (outcome: string, extra: Partial<AttemptRecord> = {}) => {
+  const note = (outcome: string, extra?: Partial<AttemptRecord>) => {
     const ms = Math.round(performance.now() - startedAt)
-    const path = mask(pathOf(target.channel, lane.path), [])
-    ctx.attempted({ channel: target.key, lane: lane.kind, path, status, class: outcome, ...extra, ms })
+    const path = shownPath(target.channel, lane.path)
+    const made = { channel: target.key, lane: lane.kind, path, status, class: outcome, ms }
+    ctx.attempted(extra === undefined ? made : { ...made, ...extra })
   }
   let failure: UpstreamFailure
   let quote: Partial<AttemptRecord> = {}
@@ -94,7 +97,9 @@ export async function tryOnce(
       // A stream has succeeded only when it is over: many break after a good beginning.
       if ('answer' in result) health.succeeded(place)
       note('ok')
-      return { ...result, ...calling, release }
+      return result.kind === 'answer'
+        ? { kind: result.kind, answer: result.answer, target, lane, place, call, release }
+        : { kind: result.kind, stream: result.stream, target, lane, place, call, release }
     }
     failure = result.failure
     quote = result.quote ?? {}

@@ -207,6 +207,14 @@ export const PIPELINE: Mutant[] = [
     ],
   ),
 
+  // The log shows a credential, or the path of another request.
+  ...faults(
+    'proxy/pipeline/attempt/shown-path.ts',
+    'proxy/pipeline/attempt/shown-path.test.ts',
+    ['mask(pathOf(channel, path), [])', 'pathOf(channel, path)'],
+    ['known?.path === path', 'known !== undefined'],
+  ),
+
   // A channel excluded by weight 0 gets traffic.
   ...faults('proxy/pipeline/route.ts', 'proxy/pipeline/route.test.ts', [
     "if (target.weight === 0) return 'its weight is 0'",

@@ -158,9 +158,9 @@ export const STORE: Mutant[] = [
     'store/ledger/usage.ts',
     CONFORMANCE,
     // A late settle counts its request once more.
-    ["if (kind === 'late' || note === undefined) return cost", 'if (note === undefined) return cost'],
+    ["if (kind === 'late' || note === undefined) return { cost }", 'if (note === undefined) return { cost }'],
     // Requests that failed look like others.
-    ["...(reason === 'unserved' && { errors: 1 })", '...{}'],
+    ["if (reason === 'unserved') counts.errors = 1", ''],
     // A key sees the usage of another one.
     ['|| (only !== undefined && key !== only)', ''],
   ),
