@@ -27,8 +27,8 @@ declare module 'node:http' {
 }
 
 /**
- * A request whose body can go from Node's parser straight to its receiver. Through the stream, a request in JSON costs 5
- * to 19 % more CPU (decision 25). Without a receiver it is a stream like any other.
+ * A request whose body can go from Node's parser straight to its receiver. Through the stream, a request in JSON costs up to
+ * 19 % more CPU (decision 25). Without a receiver it is a stream like any other.
  */
 export class Incoming extends IncomingMessage implements Source {
   #receiver: Receiver | undefined
