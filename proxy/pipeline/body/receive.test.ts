@@ -201,7 +201,9 @@ describe.each([
   })
 })
 
-test('a body past the stream calls no listener of the stream', async () => {
+const closesStreams = '_dumpAndCloseReadable' in IncomingMessage.prototype
+
+test.runIf(closesStreams)('a body past the stream calls no listener of it (from Node 24.12 on)', async () => {
   const server = await serverOf(Incoming)
   const events: (string | symbol)[] = []
   const seen = new Seen()

@@ -21,7 +21,7 @@ export interface Source {
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** Node closes a request without a body with it (its option optimizeEmptyRequests). Absent in Node 24.9. */
+    /** Node closes a request without a body with it (its option optimizeEmptyRequests). Node has it since 24.12. */
     _dumpAndCloseReadable?(): void
   }
 }
