@@ -6,9 +6,9 @@ import type { ResponseBinding } from '../../../store/contract.ts'
 import { ownerOf } from '../../auth/authenticate.ts'
 import { GatewayError } from '../../errors.ts'
 import { send, type UpstreamRequest } from '../../outbound/exchange.ts'
-import { mask } from '../../telemetry/request-log.ts'
-import { pathOf, upstreamRequest } from '../../upstream/request.ts'
+import { upstreamRequest } from '../../upstream/request.ts'
 import { admit } from '../admission/admit.ts'
+import { shownPath } from '../attempt/shown-path.ts'
 import { bindingOf, storedExchanges } from '../conversation/previous.ts'
 import type { Ports } from '../ports.ts'
 import { arrivalOf, type HttpRequest, sendWhole } from '../request/client.ts'
@@ -123,7 +123,7 @@ async function askUpstream(
   const note = (status: number | undefined, outcome: string) =>
     record.attempts.push({
       channel: binding.channel,
-      path: mask(pathOf(channel, path), []),
+      path: shownPath(channel, path),
       status,
       class: outcome,
       ms: Math.round(performance.now() - since),
