@@ -87,7 +87,7 @@ export interface Requests {
  * Gives the memory of the start, and later that of a load, back once the program was quiet for `lookMs` without a request, or for
  * ten times as long with few, and has none in flight. Goes on until the returned function is called. For programs that run with
  * --no-memory-reducer: V8 would collect after eight seconds without work. A full collection without a request in flight throws
- * compiled code away, and the next second of load takes about four times the CPU (decision 24).
+ * compiled code away, and the next second of load takes two to three times the CPU (decision 24).
  */
 export function collectWhenQuiet(
   requests: Requests,

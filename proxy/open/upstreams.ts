@@ -6,6 +6,7 @@ import { readOutbound } from '../outbound/settings.ts'
 import { Drains } from '../pipeline/attempt/drain.ts'
 import type { Upstreams } from '../pipeline/attempt/job.ts'
 import type { Limits } from '../pipeline/limits.ts'
+import { Keepsake } from '../pipeline/request/keepsake.ts'
 import type { RoutingTable } from '../table/routing.ts'
 import type { ProxyMetrics } from '../telemetry/metrics.ts'
 import { ChannelHealth } from '../upstream/health.ts'
@@ -17,7 +18,8 @@ export function openUpstreams(env: Environment, limits: Limits, metrics: Pick<Pr
   const health = new ChannelHealth(now)
   const dispatchers = new Dispatchers(readOutbound(env))
   const drains = new Drains(env.SLUICE_MAX_DRAINS, (result) => metrics.drained.inc({ result }))
-  const upstreams: Upstreams = { dispatchers, health, retryBudget: new RetryBudget(now), drains, limits }
+  const retryBudget = new RetryBudget(now)
+  const upstreams: Upstreams = { dispatchers, health, retryBudget, drains, keepsake: new Keepsake(), limits }
   return {
     upstreams,
     /** Reported with each heartbeat. */

@@ -3,6 +3,7 @@ import { formatDollars } from '../../../contract/money.ts'
 import type { Delivered } from '../../../contract/sizes.ts'
 import { after, isLater, type Soon } from '../../../kit/soon.ts'
 import type { ClientApi } from '../../dialects/core/dialect.ts'
+import { sizeOf } from '../../dialects/core/json/splice.ts'
 import { GatewayError } from '../../errors.ts'
 import { detailOf } from '../../telemetry/request-log.ts'
 import { callerError } from '../attempt/caller-error.ts'
@@ -14,6 +15,7 @@ import type { ClientSide, ClientStream } from '../call.ts'
 import type { AnswerWatch } from '../conversation/watch.ts'
 import type { RequestContext } from '../request/context.ts'
 import { COST_HEADER, wantsCost, withCost } from './cost.ts'
+import { HttpClient } from './http-client.ts'
 import { streamAnswer } from './stream-answer.ts'
 
 interface DeliverJob extends AttemptJob {
@@ -69,10 +71,30 @@ export async function deliver(
     const charged = isLater(answered) ? await answered : answered
     // Names are cut to the length that the header allows: they are the client's text, and may be many.
     ctx.record.dropped = losses.header()?.split(', ')
+    if (to instanceof HttpClient) keep(upstreams, { ctx, job, to, client, committed, charged })
     return charged
   } finally {
     committed.release()
   }
+}
+
+/** The objects of a request whose answer was delivered. */
+interface Delivery {
+  ctx: RequestContext
+  job: DeliverJob
+  /** Not of a socket, which would keep the conversations of its connection. */
+  to: HttpClient
+  client: ClientStream | undefined
+  committed: Committed
+  charged: Charged
+}
+
+function keep({ keepsake }: Upstreams, delivery: Delivery): void {
+  const { job, committed, charged } = delivery
+  const { lane, kind, target } = committed
+  const answer = kind === 'answer' ? committed.answer.body.length : charged.delivered.bytes
+  const bytes = job.request.body.length + sizeOf(lane.body) + answer
+  keepsake.keep(`${job.api.name} ${target.api} ${kind}`, bytes, delivery)
 }
 
 function whole(

@@ -9,6 +9,7 @@ import type { RetryBudget } from '../../upstream/retry-budget.ts'
 import type { Bill } from '../billing/charge.ts'
 import type { Upload } from '../body/upload.ts'
 import type { Limits } from '../limits.ts'
+import type { Keepsake } from '../request/keepsake.ts'
 import type { PlannedTarget } from '../route.ts'
 import type { Drains } from './drain.ts'
 
@@ -17,6 +18,7 @@ export interface Upstreams {
   health: ChannelHealth
   retryBudget: RetryBudget
   drains: Drains
+  keepsake: Keepsake
   limits: Pick<Limits, 'maxAnswerBytes' | 'maxEventBytes'>
 }
 

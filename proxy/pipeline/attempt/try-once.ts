@@ -43,7 +43,7 @@ interface Calling extends Attempt {
 }
 
 /** An answer without a failure so far; the receiver must call `release` when it is over. */
-export type Committed = Calling & { release: () => void } & Success
+export type Committed = Calling & { response: UpstreamResponse; release: () => void } & Success
 
 type Success = { kind: 'answer'; answer: Answer } | { kind: 'stream'; stream: UpstreamStream }
 
@@ -98,8 +98,8 @@ export async function tryOnce(
       if ('answer' in result) health.succeeded(place)
       note('ok')
       return result.kind === 'answer'
-        ? { kind: result.kind, answer: result.answer, target, lane, place, call, release }
-        : { kind: result.kind, stream: result.stream, target, lane, place, call, release }
+        ? { kind: result.kind, answer: result.answer, response, target, lane, place, call, release }
+        : { kind: result.kind, stream: result.stream, response, target, lane, place, call, release }
     }
     failure = result.failure
     quote = result.quote ?? {}

@@ -177,4 +177,22 @@ export const LOAD: Mutant[] = [
     // The connection of a client that is still sending is closed, so the client loses its answer.
     ['if (req.complete) res.end(body)', 'if (req.complete || !res.shouldKeepAlive) res.end(body)'],
   ),
+  ...faults(
+    'proxy/pipeline/answer/deliver.ts',
+    'test/integration/proxy/keepsake.test.ts',
+    // The conversations of a closed WebSocket stay in memory.
+    ['if (to instanceof HttpClient) keep(', 'keep('],
+    // A large answer stays in memory.
+    ['+ sizeOf(lane.body) + answer', '+ sizeOf(lane.body)'],
+    // Only the last request is kept, whatever its kind.
+    ['keepsake.keep(', "keepsake.keep('' && "],
+  ),
+  ...faults(
+    'proxy/pipeline/request/keepsake.ts',
+    'test/integration/proxy/keepsake.test.ts',
+    // Any body stays in memory.
+    ['if (bytes <= MOST_BYTES) ', ''],
+    // Nothing is kept.
+    ['if (bytes <= MOST_BYTES) this.#objects.set(kind, objects)', 'void [kind, bytes, objects]'],
+  ),
 ]
