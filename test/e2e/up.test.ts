@@ -10,6 +10,7 @@ import { beginning } from '../../tools/cluster/state.ts'
 import { until } from '../harness/gateway.ts'
 import { call } from '../harness/http.ts'
 import { ROOT, startProgram } from '../harness/program.ts'
+import { PATIENT } from '../harness/redis.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-up-'))
 const upstreamPort = await freePort()
@@ -28,7 +29,7 @@ const inherited = Object.fromEntries(
 
 function startMake(...args: string[]) {
   return startProgram('make', ['--no-print-directory', ...args], {
-    env: { ...inherited, RUN_DIR: dir, UPSTREAM_PORT: String(upstreamPort) },
+    env: { ...inherited, ...PATIENT, RUN_DIR: dir, UPSTREAM_PORT: String(upstreamPort) },
   })
 }
 
