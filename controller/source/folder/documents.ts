@@ -52,13 +52,8 @@ export function readDocuments(file: string, text: string): FileDocuments {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(line, 1), column: Math.max(col, 1) }
   }
-  // prettyErrors would quote the source, which may contain the value of a Secret.
-  const parsed = parseAllDocuments(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    customTags: (tags) => [TRUTH, ...tags],
-  })
-  for (const document of Array.isArray(parsed) ? parsed : []) {
+  const trees = treesAgain(text)
+  for (const [index, document] of treesOf(text, lines).entries()) {
     const [error] = document.errors
     if (error !== undefined) {
       problems.push({
@@ -74,8 +69,8 @@ export function readDocuments(file: string, text: string): FileDocuments {
     try {
       const value: unknown = document.toJS()
       const start = document.contents?.range?.[0] ?? document.range[0]
-      if (value !== null)
-        documents.push({ file, value, locate: (path) => at(offsetOf(document, path) ?? start) })
+      const offsetAt = (path: Path) => (path.length === 0 ? start : offsetOf(trees()[index], path))
+      if (value !== null) documents.push({ file, value, locate: (path) => at(offsetAt(path) ?? start) })
     } catch {
       const message =
         'not valid YAML: an alias has no anchor, or aliases expand too much; put text that starts with * in quotes'
@@ -83,6 +78,32 @@ export function readDocuments(file: string, text: string): FileDocuments {
     }
   }
   return { documents, problems, doubts }
+}
+
+function treesOf(text: string, lineCounter?: LineCounter): Document.Parsed[] {
+  const parsed = parseAllDocuments(text, {
+    ...(lineCounter && { lineCounter }),
+    // Pretty errors would quote the source, which may contain the value of a Secret.
+    prettyErrors: false,
+    customTags: (tags) => [TRUTH, ...tags],
+  })
+  return Array.isArray(parsed) ? parsed : []
+}
+
+/**
+ * Parses a text when a position in it is wanted, which only faults need. Its trees take ten times the memory of the text, so they
+ * are kept for the other faults of the same reading at most.
+ */
+function treesAgain(text: string): () => Document.Parsed[] {
+  let known: WeakRef<Document.Parsed[]> | undefined
+  return () => {
+    const before = known?.deref()
+    if (before !== undefined) return before
+    const trees = treesOf(text)
+    for (const tree of trees) namesAsWritten(tree)
+    known = new WeakRef(trees)
+    return trees
+  }
 }
 
 /** Turns field names that kubectl parses as booleans, such as an unquoted `on`, back into text, with advice for each. */
@@ -107,11 +128,11 @@ function withoutQuotes(message: string): string {
 }
 
 /** Offset of the field at `path`: of its name in a mapping, of its value in a list. */
-function offsetOf(document: Document.Parsed, path: Path): number | undefined {
-  let node: unknown = document.contents
-  let offset = document.contents?.range?.[0]
+function offsetOf(document: Document.Parsed | undefined, path: Path): number | undefined {
+  let node: unknown = document?.contents
+  let offset = document?.contents?.range?.[0]
   for (const segment of path) {
-    if (isAlias(node)) node = node.resolve(document)
+    if (isAlias(node) && document !== undefined) node = node.resolve(document)
     if (isMap(node)) {
       const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(segment))
       if (pair === undefined) break

@@ -385,6 +385,19 @@ export const CONTROLLER: Mutant[] = [
     'return',
   ]),
 
+  ...faults(
+    'controller/source/folder/documents.ts',
+    'controller/source/folder/documents.test.ts',
+    // The trees of all files stay in memory.
+    ['offsetOf(trees()[index], path)', 'offsetOf(document, path)'],
+    // Each fault of a file parses it again.
+    ['if (before !== undefined) return before', ''],
+    // So does each resource.
+    ['path.length === 0 ? start : ', ''],
+    // A name that kubectl reads as a boolean is not found.
+    ['for (const tree of trees) namesAsWritten(tree)', ''],
+  ),
+
   // The items of a list are lost.
   ...faults('controller/source/folder/items.ts', 'controller/source/folder/documents.test.ts', [
     'if (!success) return [document]',
