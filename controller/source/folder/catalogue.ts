@@ -104,7 +104,7 @@ class Pass {
   readonly #refused = new Map<string, Refused>()
   /** Ids of resources whose edit was refused. */
   readonly #held = new Set<string>()
-  readonly #firstAt = new Map<string, string>()
+  readonly #first = new Map<string, SourceDocument>()
   /** Files that could not be fully understood: resources from them may still exist. */
   readonly #unclearFiles = new Set<string>()
 
@@ -165,14 +165,15 @@ class Pass {
 
   #accept(document: SourceDocument, identity: Identity, stamp: number | undefined, content: Content): void {
     const id = idOf(identity)
-    const first = this.#firstAt.get(id)
+    const first = this.#first.get(id)
     if (first !== undefined) {
-      const message = `is defined twice, and the first definition counts (${first}); remove or rename one of them`
+      const { line, column } = first.locate([])
+      const at = `${first.file}:${line}:${column}`
+      const message = `is defined twice, and the first definition counts (${at}); remove or rename one of them`
       this.#report(document, subjectOf(identity), [{ path: ['metadata', 'name'], message }])
       return
     }
-    const { line, column } = document.locate([])
-    this.#firstAt.set(id, `${document.file}:${line}:${column}`)
+    this.#first.set(id, document)
     const old = this.#before.get(id)
     const changed = old !== undefined && !isDeepStrictEqual(old.content, content)
     this.entries.set(id, {

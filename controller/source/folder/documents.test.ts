@@ -118,6 +118,14 @@ describe('a list as kubectl prints it', () => {
     ])
   })
 
+  it('is parsed once as long as nothing is wrong with its items', () => {
+    const trees = () => queryObjects(Document, { format: 'count' })
+    const before = trees()
+    const { snapshot } = read(`kind: List\nitems:\n${item('a', '{}')}${item('b', '{}')}`)
+    expect(snapshot.accounts).toHaveLength(2)
+    expect(trees()).toBe(before)
+  })
+
   it('may be empty', () => {
     expect(read('apiVersion: v1\nkind: List\nitems: []\n').problems).toEqual([])
   })
