@@ -126,6 +126,13 @@ describe('a list as kubectl prints it', () => {
     expect(trees()).toBe(before)
   })
 
+  it('names the place of the first definition of a resource that it defines again', () => {
+    const { problems } = read(`kind: List\nitems:\n${item('a', '{}')}${item('a', '{}')}`)
+    expect(problems).toMatchObject([
+      { line: 18, subject: 'Account/a', message: expect.stringContaining('counts (l.yaml:3:3); remove') },
+    ])
+  })
+
   it('may be empty', () => {
     expect(read('apiVersion: v1\nkind: List\nitems: []\n').problems).toEqual([])
   })
