@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin
 # Programs that tests start take half as much CPU to start when Node keeps what it has compiled.
 export NODE_COMPILE_CACHE ?= $(CURDIR)/.run/compile-cache
 
-.PHONY: help install install-run run up down test test-packages test-binaries test-all soak scale agents sbom check generate testdata bench-quick bench-check bench-ledger bench-usage bench-propagation bench bench-growth bench-peers bench-docs bench-start
+.PHONY: help install install-run run up down test test-packages test-binaries test-all soak scale agents sbom check generate testdata bench-quick bench-check bench-ledger bench-usage bench-propagation bench bench-hour bench-growth bench-peers bench-docs bench-start
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 20
@@ -137,13 +137,16 @@ testdata: install ## Rewrite the golden files; read the diff before you commit i
 bench: install ## Measure the gateway beside direct, a passthrough and nginx, in about 45 minutes; needs Go, Redis and nginx
 	@node bench/main.ts
 
+bench-hour: install ## Measure the memory of the gateway through an hour of load; needs 10 GB of disk
+	@node bench/hour.ts
+
 bench-growth: install ## Measure the cost of a request against the number of keys, routes and channels, in about 5 minutes
 	@node bench/growth.ts
 
 bench-peers: install ## Measure the gateway beside LiteLLM, Portkey and Bifrost; installs them outside the checkout
 	@node bench/peers.ts
 
-bench-docs: install ## Take over the last runs of bench, bench-growth and bench-peers into docs/benchmarks.md
+bench-docs: install ## Take over the last runs of bench, bench-hour, bench-growth and bench-peers into docs/benchmarks.md
 	@node bench/docs.ts --take
 
 bench-quick: install ## Measure the cost of the gateway beside a bare passthrough, in two minutes; needs Go

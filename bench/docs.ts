@@ -7,6 +7,7 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { growthPlot, growthTable } from './growth-report.ts'
+import { hourTable } from './hour-report.ts'
 import { lossesOf } from './losses.ts'
 import { bars } from './plot.ts'
 import { ROOT } from './processes.ts'
@@ -18,7 +19,7 @@ import { RUN } from './targets.ts'
 const PAGE = 'docs/benchmarks.md'
 const FOLDER = 'docs/benchmarks'
 /** Raw files, one for each command. */
-const RAW = ['bench', 'growth', 'peers'] as const
+const RAW = ['bench', 'hour', 'growth', 'peers'] as const
 
 const NOT_YET = 'Not measured yet.'
 
@@ -49,7 +50,7 @@ function ratioPlot(lines: readonly RawLine[]): string {
 
 /** Contents of all files that are made from raw lines, by path. */
 export function made(raw: ReadonlyMap<string, RawLine[]>, page: string): Map<string, string> {
-  const [bench, growth, peers] = RAW.map((name) => raw.get(name) ?? [])
+  const [bench, hour, growth, peers] = RAW.map((name) => raw.get(name) ?? [])
   const files = new Map<string, string>()
   const sections = new Map<string, string>()
   for (const name of ['machine', 'cpu', 'added', 'throughput', 'delay', 'void', 'memory', 'yardstick'])
@@ -60,6 +61,8 @@ export function made(raw: ReadonlyMap<string, RawLine[]>, page: string): Map<str
     'growth',
     grown === undefined ? NOT_YET : [describe(grown), growthTable(growth ?? [])].join('\n\n'),
   )
+  const [hours] = linesOf(hour ?? [], 'run')
+  sections.set('hour', hours === undefined ? NOT_YET : [describe(hours), hourTable(hour ?? [])].join('\n\n'))
   const [run] = linesOf(peers ?? [], 'run')
   const peerParts = ['cpu', 'added', 'throughput'].flatMap((name) => sectionsOf(peers ?? []).get(name) ?? [])
   sections.set('peers', run === undefined ? NOT_YET : [describe(run), ...peerParts].join('\n\n'))

@@ -2,7 +2,7 @@
  * Everything that `make bench` measures, in one run: each scenario for each server in interleaved rounds, the figures of
  * onthebench.ai, and memory. Raw lines go to .run/bench/bench.jsonl, tables to standard output. Linux only (/proc).
  *
- *     BENCH_PARTS=rounds,yardstick,memory BENCH_ROUNDS=8 BENCH_LOAD_MINUTES=1 BENCH_WORKERS=1 node bench/main.ts
+ *     BENCH_PARTS=rounds,yardstick,memory BENCH_ROUNDS=8 BENCH_WORKERS=1 node bench/main.ts
  */
 import { join } from 'node:path'
 import { writeConfig } from './config.ts'
@@ -24,7 +24,6 @@ const ROUND_MS = 1_200
 /** V8 has compiled nearly all functions of a gateway after 5,000 requests. */
 const WARM_UP_MS = 4_000
 const YARDSTICK_MS = 1_800
-const LOAD_MS = Number(process.env.BENCH_LOAD_MINUTES ?? 1) * 60_000
 const WORKERS = Number(process.env.BENCH_WORKERS ?? 1)
 
 const config = join(RUN, 'config')
@@ -90,7 +89,7 @@ async function memory(): Promise<void> {
     () => startWithRedis({ config }),
   ]
   for (const start of starts) {
-    const line = await measureMemory(start, LOAD_MS)
+    const line = await measureMemory(start)
     write({ kind: 'memory', ...line })
     console.error(`memory of ${line.target}`)
   }

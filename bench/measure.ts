@@ -84,7 +84,7 @@ export async function measure(
   }
 }
 
-function failuresOf({ failures, failure, requests }: LoadResult): string[] {
+export function failuresOf({ failures, failure, requests }: LoadResult): string[] {
   const all = Object.entries(failures).map(([kind, count]) => `${count} × ${kind}`)
   if (requests === 0) return ['no request was answered', failure]
   return all.length === 0 ? [] : [all.join(', '), failure]
@@ -93,7 +93,7 @@ function failuresOf({ failures, failure, requests }: LoadResult): string[] {
 const cpuOf = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + cpuMicros(pid), 0)
 
 /** Answers that the upstream has given. */
-async function finished(upstream: Upstream): Promise<number> {
+export async function finished(upstream: Upstream): Promise<number> {
   return Object.values(await upstream.log()).reduce((sum, counts) => sum + counts.finished, 0)
 }
 

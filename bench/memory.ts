@@ -1,6 +1,6 @@
 /**
  * Memory over the life of a process: idle after its start, with a thousand and with five thousand open streams; and, in a
- * process of its own, under steady load until it stays level, and after it.
+ * process of its own, under steady load, and after it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { median, specOf } from './measure.ts'
@@ -19,13 +19,15 @@ export const OPEN_STREAM: Scenario = {
   clients: 1,
   promptBytes: 300,
 }
-const LOAD: Scenario = { ...OPEN_STREAM, name: 'steady load', answer: 'json', clients: 64 }
+export const LOAD: Scenario = { ...OPEN_STREAM, name: 'steady load', answer: 'json', clients: 64 }
 
 const STREAMS = [1_000, 5_000]
 /** Streams that are opened in a second. */
 const OPENED_PER_SECOND = 350
 const IDLE_MS = 4_000
 const SETTLE_MS = 2_000
+/** bench/hour.ts loads longer. */
+const LOAD_MS = 60_000
 /** From the end of the load to the last look: two looks of the quiet proxy's own collection; see cli/engine.ts. */
 export const RECOVERY_MS = 65_000
 const LOOK_EVERY_MS = 500
@@ -40,10 +42,7 @@ async function watch(pids: readonly number[], ms: number): Promise<number[]> {
 const idleOf = async ({ pids }: Target) => median(await watch(pids, IDLE_MS))
 
 /** `start` starts the target anew: streams and load are measured in fresh processes. */
-export async function measureMemory(
-  start: () => Promise<Target>,
-  loadMs: number,
-): Promise<Omit<MemoryLine, 'kind'>> {
+export async function measureMemory(start: () => Promise<Target>): Promise<Omit<MemoryLine, 'kind'>> {
   const first = await start()
   const idle = await idleOf(first)
   const streams: MemoryLine['streams'] = []
@@ -57,8 +56,8 @@ export async function measureMemory(
 
   const second = await start()
   await idleOf(second)
-  const load = runLoad({ ...specOf(second, LOAD, loadMs) })
-  const series = await watch(second.pids, loadMs)
+  const load = runLoad(specOf(second, LOAD, LOAD_MS))
+  const series = await watch(second.pids, LOAD_MS)
   const { failure } = await load
   const recovered = (await watch(second.pids, RECOVERY_MS)).at(-1) ?? Number.NaN
   await second.stop()
@@ -69,7 +68,7 @@ export async function measureMemory(
     target: first.name,
     idle,
     streams,
-    loadSeconds: loadMs / 1_000,
+    loadSeconds: LOAD_MS / 1_000,
     plateau: median(end),
     growthPerMinute: ((end.at(-1) ?? 0) - (end[0] ?? 0)) / minutes,
     recovered,

@@ -114,7 +114,20 @@ const swap = z.object({
 })
 export type SwapLine = z.output<typeof swap>
 
-const line = z.discriminatedUnion('kind', [run, measurement, memory, yardstick, growth, swap])
+const hour = z.object({
+  kind: z.literal('hour'),
+  target: z.string(),
+  requests: z.number(),
+  /** Resident bytes, as all figures here. */
+  idle: z.number(),
+  /** At the end of each minute of load. */
+  minutes: z.array(z.number()),
+  recovered: z.number(),
+  void: z.string().optional(),
+})
+export type HourLine = z.output<typeof hour>
+
+const line = z.discriminatedUnion('kind', [run, measurement, memory, hour, yardstick, growth, swap])
 export type RawLine = z.output<typeof line>
 
 export function readRaw(file: string): RawLine[] {
