@@ -3,7 +3,7 @@ import type { Settle } from '../../store/ledger/contract.ts'
 import { RecentSettles } from './recent-settles.ts'
 import { testNote } from './testing.ts'
 
-beforeEach(() => vi.useFakeTimers({ toFake: ['performance'], now: 0 }))
+beforeEach(() => vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'], now: 0 }))
 afterEach(() => vi.useRealTimers())
 
 const numbered = (id: number): Settle => ({
@@ -13,6 +13,12 @@ const numbered = (id: number): Settle => ({
   reservedAt: 0,
   note: testNote(),
 })
+const MEMORY_OF_20_000 = 20_000 * JSON.stringify(numbered(10_000)).length
+/** Bytes outside of V8's heap, without those of ordinary buffers. */
+function resizableMemory(): number {
+  const { external, arrayBuffers } = process.memoryUsage()
+  return external - arrayBuffers
+}
 const ids = (recent: RecentSettles) => [...recent].map(([{ id }]) => Number(id))
 
 test('every settle of the last minute is kept, in order, and older ones are forgotten within seconds', () => {
@@ -29,9 +35,37 @@ test('every settle of the last minute is kept, in order, and older ones are forg
   }
 })
 
+test('settles that nothing follows are all kept, in a fraction of the memory', () => {
+  const before = resizableMemory()
+  const recent = new RecentSettles()
+  for (let id = 0; id < 20_000; id++) recent.add(numbered(id))
+  expect(resizableMemory() - before).toBeGreaterThan(MEMORY_OF_20_000)
+  vi.advanceTimersByTime(9_000)
+  expect(resizableMemory() - before).toBeGreaterThan(MEMORY_OF_20_000)
+  vi.advanceTimersByTime(480_000)
+  expect(resizableMemory() - before).toBeLessThan(MEMORY_OF_20_000 / 5)
+  expect(vi.getTimerCount()).toBe(0)
+  const all = Array.from({ length: 20_000 }, (_, id) => id)
+  expect(ids(recent)).toEqual(all)
+  // Those that follow are kept as before, and compressed in the next pause.
+  const following = all.map((id) => id + 20_000)
+  for (const id of following) recent.add(numbered(id))
+  expect(ids(recent)).toEqual(following)
+  vi.advanceTimersByTime(9_000)
+  recent.add(numbered(40_000))
+  following.push(40_000)
+  vi.advanceTimersByTime(9_000)
+  expect(resizableMemory() - before).toBeGreaterThan(MEMORY_OF_20_000 / 2)
+  vi.advanceTimersByTime(20_000)
+  expect(ids(recent)).toEqual(following)
+  expect(resizableMemory() - before).toBeLessThan(MEMORY_OF_20_000 / 5)
+})
+
 test('a flood of settles keeps the newest 50,000 at least, and few more', () => {
+  const before = resizableMemory()
   const recent = new RecentSettles()
   for (let id = 0; id < 120_000; id++) recent.add(numbered(id))
+  expect(resizableMemory() - before).toBeLessThan(MEMORY_OF_20_000 * 5)
   const kept = ids(recent)
   expect(kept.at(-1)).toBe(119_999)
   expect(kept.length).toBeGreaterThanOrEqual(50_000)

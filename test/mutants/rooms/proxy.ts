@@ -278,8 +278,13 @@ export const PROXY: Mutant[] = [
     [' && !isOver', ''],
     ['      this.#grouped -= oldest.size\n', ''],
     // A settle is packed into the rest of another one, or cut.
-    ['spare.length >= bytes', 'spare.length > 0'],
-    ["buffer.toString('utf8', 0, end)", 'buffer.toString()'],
+    ['spare.byteLength >= bytes', 'spare.byteLength > 0'],
+    ['bytes = Buffer.from(memory, 0, end)', 'bytes = Buffer.from(memory)'],
+    // Memory that nothing uses stays with the process.
+    ['    memory.resize(0)\n', ''],
+    // Load after a pause is compressed at once, or never.
+    ['quietMs < QUIET_MS', 'quietMs < 0'],
+    ['    this.#timer ??= this.#compressIn(QUIET_MS)\n', ''],
   ),
   ...faults(
     'proxy/ledger/holds.ts',
