@@ -6,24 +6,23 @@ import { Cancel, type Cancellation } from '../../kit/cancel.ts'
 import { after, rescued, type Soon } from '../../kit/soon.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import { spentIn } from '../../store/ledger/budgets.ts'
-import type { Ledger, Reserve, ReserveReply, Shortfall } from '../../store/ledger/contract.ts'
-import { GatewayError } from '../errors.ts'
+import type { Ledger, Reserve, ReserveReply } from '../../store/ledger/contract.ts'
+import type { GatewayError } from '../errors.ts'
 import { type AppliedBudget, budgetExceeded } from './budgets.ts'
 import { fundsOf, payerOf } from './funds.ts'
 import { Hold } from './hold.ts'
 import { LimitQueues } from './limit-queues.ts'
 import { type Limit, type LimitState, limitExceeded } from './limits.ts'
 import { LocalMeters } from './local-meters.ts'
+import { insufficientBalance, isAway, shortOf, taken, unavailable } from './refusals.ts'
 import { Renewals } from './renewals.ts'
 import { type SettleEvents, Settles } from './settles.ts'
-import { StoreTime } from './store-time.ts'
+import { StoreTime, tryTwice } from './store-time.ts'
 import { TouchedAccounts } from './touched.ts'
 import { warningsOf } from './warnings.ts'
 
 /** Short, so that holds of a dead proxy soon expire. */
 const LEASE_MS = 30_000
-/** Less time than this is not enough for a retry. A reset leaves that much, a time-out does not. */
-const WORTH_A_RETRY_MS = 100
 const NEVER: Cancellation = new Cancel()
 
 interface HoldEvents extends Omit<SettleEvents, 'failed'> {
@@ -297,72 +296,4 @@ export class Holds {
     this.#renewals.add(hold)
     return hold
   }
-}
-
-/**
- * Retries once after an unclear failure if there is time: every command is idempotent. `failed` is called before the
- * failure of the last try is thrown.
- */
-function tryTwice<T>(time: StoreTime, command: () => Soon<T>, failed: () => void = () => {}): Soon<T> {
-  const giveUp = (error: unknown): never => {
-    failed()
-    throw error instanceof StoreUnavailable ? unavailable(error) : error
-  }
-  return rescued(
-    () => time.spend(command),
-    (error) => {
-      if (!(error instanceof StoreUnavailable) || time.leftMs < WORTH_A_RETRY_MS) return giveUp(error)
-      return rescued(() => time.spend(command), giveUp)
-    },
-  )
-}
-
-/** The reply to a hold that was taken. Throws GatewayError for any other. */
-function taken(
-  reply: Exclude<ReserveReply, { reply: 'LIMITED' | 'NOFUNDS' }>,
-): Extract<ReserveReply, { reservedAt: number }> {
-  switch (reply.reply) {
-    case 'OK':
-    case 'DUP':
-      return reply
-    case 'NOACCT':
-      throw unavailable()
-    // A finished hold must not pay for another upstream call.
-    case 'OVER':
-    case 'CONFLICT':
-      throw usedTwice()
-  }
-}
-
-function shortOf(shortfall: Shortfall, budgets: readonly AppliedBudget[]): GatewayError {
-  const { of, reason } = shortfall
-  if (of !== 'budget') return insufficientBalance(of, reason)
-  const budget = budgets[shortfall.budget]
-  if (budget === undefined) throw new TypeError('the ledger names a budget that the request has not')
-  return budgetExceeded(budget, reason)
-}
-
-function insufficientBalance(of: 'account' | 'sub', reason: 'empty' | 'hold'): GatewayError {
-  const funds = of === 'account' ? 'balance' : 'allowance'
-  return new GatewayError(
-    'insufficient_balance',
-    reason === 'empty'
-      ? `The ${funds} of this account is used up.`
-      : `The ${funds} of this account does not cover the most that this request may cost; ask for fewer output tokens.`,
-  )
-}
-
-function isAway(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === 'store_unavailable'
-}
-
-function usedTwice(): GatewayError {
-  return new GatewayError('internal_error', 'The request id was used twice.')
-}
-
-function unavailable(cause?: unknown): GatewayError {
-  return new GatewayError('store_unavailable', 'Balances are not available at the moment.', {
-    retryAfterSeconds: 1,
-    cause,
-  })
 }

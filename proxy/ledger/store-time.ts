@@ -1,6 +1,7 @@
-import { isLater, type Soon } from '../../kit/soon.ts'
+import { isLater, rescued, type Soon } from '../../kit/soon.ts'
 import { withDeadline } from '../../kit/time.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
+import { unavailable } from './refusals.ts'
 
 /** How long a request may wait when a command may wait `commandMs`. By default it can be refused within 300 ms. */
 export const requestMs = (commandMs: number): number => commandMs + 30
@@ -41,4 +42,25 @@ export class StoreTime {
       this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - since))
     })
   }
+}
+
+/** Less time than this is not enough for a retry. A reset leaves that much, a time-out does not. */
+const WORTH_A_RETRY_MS = 100
+
+/**
+ * Retries once after an unclear failure if there is time: every command is idempotent. `failed` is called before the
+ * failure of the last try is thrown.
+ */
+export function tryTwice<T>(time: StoreTime, command: () => Soon<T>, failed: () => void = () => {}): Soon<T> {
+  const giveUp = (error: unknown): never => {
+    failed()
+    throw error instanceof StoreUnavailable ? unavailable(error) : error
+  }
+  return rescued(
+    () => time.spend(command),
+    (error) => {
+      if (!(error instanceof StoreUnavailable) || time.leftMs < WORTH_A_RETRY_MS) return giveUp(error)
+      return rescued(() => time.spend(command), giveUp)
+    },
+  )
 }
