@@ -7,14 +7,9 @@ import { featuresOf } from '../../contract/profiles.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import type { Soon } from '../../kit/soon.ts'
 import type { UpstreamFailure } from '../errors.ts'
-import {
-  type AnswerSink,
-  type ExchangeTimeouts,
-  send,
-  type UpstreamRequest,
-  type UpstreamResponse,
-} from './exchange.ts'
+import { type AnswerSink, type ExchangeTimeouts, send, type UpstreamResponse } from './exchange.ts'
 import { AttemptFailed } from './failure.ts'
+import type { UpstreamRequest } from './request.ts'
 
 export interface TestServer {
   origin: string

@@ -6,7 +6,7 @@
 import type { Readable } from 'node:stream'
 import { endpointBase } from '../../contract/channel-types.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
-import type { UpstreamRequest } from '../outbound/exchange.ts'
+import type { UpstreamRequest } from '../outbound/request.ts'
 
 /** The parts of a request that the dialect decides. */
 export interface Content {

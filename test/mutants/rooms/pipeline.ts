@@ -303,7 +303,7 @@ export const PIPELINE: Mutant[] = [
     ['status === undefined ? sent : status === 200', 'status === undefined || status === 200'],
   ),
   // A client pays for a large request that its upstream has hardly begun to read.
-  ...faults('proxy/outbound/exchange.ts', 'test/e2e/stream-billing.test.ts', [
+  ...faults('proxy/outbound/request.ts', 'test/e2e/stream-billing.test.ts', [
     'const QUEUED_WHOLE_BYTES = 1_048_576',
     'const QUEUED_WHOLE_BYTES = 2 ** 40',
   ]),
