@@ -1,7 +1,6 @@
 /** What controller and proxy know of each type of channel, whatever its profile. */
-import type { ChannelType } from './api/channel.ts'
-import type { ApiName } from './endpoints.ts'
-import type { Features } from './profiles.ts'
+import type { ApiName, ChannelType } from './apis.ts'
+import type { Features } from './features.ts'
 import { withoutEnd } from './text.ts'
 
 interface ChannelTypeFacts {

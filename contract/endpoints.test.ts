@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { ChannelType } from './api/channel.ts'
+import type { ChannelType } from './apis.ts'
 import { ENDPOINTS, type EndpointName, endpointsOf, pathTemplate, servingOf } from './endpoints.ts'
-import { type Features, featuresOf } from './profiles.ts'
+import type { Features } from './features.ts'
+import { featuresOf } from './profiles.ts'
 
 const TYPES = [
   'chat_completion',

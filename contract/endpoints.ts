@@ -1,14 +1,7 @@
 /** The endpoints for model calls, and how each reaches a type of channel. Controller and proxy share this table. */
-import type { ChannelType } from './api/channel.ts'
+import type { ChannelType } from './apis.ts'
 import { CHANNEL_TYPE_FACTS } from './channel-types.ts'
-import type { Features } from './profiles.ts'
-
-/** The APIs for conversations, which the hub converts into each other. */
-export const DIALECT_NAMES = ['chat', 'responses', 'messages'] as const
-export type DialectName = (typeof DIALECT_NAMES)[number]
-/** Also the APIs that accept only a prompt, into which the hub converts conversations. */
-export const API_NAMES = [...DIALECT_NAMES, 'images'] as const
-export type ApiName = (typeof API_NAMES)[number]
+import type { Features } from './features.ts'
 
 /** `byte`: the upstream has the same API, bytes pass. `hub`: requests and answers are converted. */
 export type LaneKind = 'byte' | 'hub'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { CHANNEL_TYPES } from './api/channel.ts'
-import { EFFORTS, featuresOf, PROFILES } from './profiles.ts'
+import { CHANNEL_TYPES } from './apis.ts'
+import { EFFORTS } from './features.ts'
+import { featuresOf, PROFILES } from './profiles.ts'
 
 describe('features', () => {
   it('are those of a plain upstream of the type without a profile', () => {

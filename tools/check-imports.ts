@@ -1,6 +1,6 @@
 /**
  * Checks which folder imports which. The table below is the architecture: a file belongs to the place with the longest matching
- * path, and may import its own place and the places listed. The linter finds cycles.
+ * path, and may import its own place and the places listed. The linter finds cycles, also of types.
  *
  *     node tools/check-imports.ts [<folder>]
  */

@@ -2,14 +2,14 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { CHANNEL_TYPES } from '../contract/api/channel.ts'
-import { API_NAMES, ENDPOINT_NAMES } from '../contract/endpoints.ts'
+import { API_NAMES, CHANNEL_TYPES } from '../contract/apis.ts'
+import { ENDPOINT_NAMES } from '../contract/endpoints.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const MOST = 6
 /** Where a dialect is registered, its endpoints and its type of channel. */
 const APART = [
-  'contract/api/channel.ts',
+  'contract/apis.ts',
   'contract/channel-types.ts',
   'contract/endpoints.ts',
   'proxy/dialects/index.ts',

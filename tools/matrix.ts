@@ -10,8 +10,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { DIALECT_NAMES, type DialectName } from '../contract/apis.ts'
 import { typeOf } from '../contract/channel-types.ts'
-import { DIALECT_NAMES, type DialectName } from '../contract/endpoints.ts'
 import { isRecord } from '../proxy/dialects/core/json/value.ts'
 
 const FEATURES = [

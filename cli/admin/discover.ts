@@ -2,15 +2,10 @@
 import type { z } from 'zod'
 import { environment } from '../../contract/env.ts'
 import { type AdminOptions, CommandFailure, type Terminal, UsageError } from '../command.ts'
-import { type AdminPort, httpPort } from './port.ts'
+import { type AdminPort, httpPort, type Ports } from './port.ts'
 
 const LOCAL = 'http://127.0.0.1:8081'
 const PROBE_MS = 1_000
-
-export interface Ports {
-  ports: AdminPort[]
-  close(): Promise<void>
-}
 
 const settings = environment.pick({ SLUICE_ADMIN_URLS: true, SLUICE_ADMIN_TOKEN: true })
 

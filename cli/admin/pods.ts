@@ -6,8 +6,7 @@
 import { z } from 'zod'
 import { type KubeClient, KubeError } from '../../controller/kube/types.ts'
 import { CommandFailure } from '../command.ts'
-import type { Ports } from './discover.ts'
-import { AdminFailure, type AdminPort, refusalText } from './port.ts'
+import { AdminFailure, type AdminPort, type Ports, refusalText } from './port.ts'
 
 const ADMIN_PORT = 8081
 const SELECTOR = 'app.kubernetes.io/name=sluice,app.kubernetes.io/component in (controller,proxy)'

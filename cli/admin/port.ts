@@ -10,6 +10,12 @@ export interface AdminPort {
   get(path: string, query?: Readonly<Record<string, string>>): Promise<unknown>
 }
 
+/** The admin ports that a command reads. */
+export interface Ports {
+  ports: AdminPort[]
+  close(): Promise<void>
+}
+
 /** The page could not be read; the message tells the operator why. */
 export class AdminFailure extends Error {
   override name = 'AdminFailure'

@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { CHANNEL_TYPES } from '../apis.ts'
 import { CHANNEL_TYPE_FACTS } from '../channel-types.ts'
-import { features, PROFILES } from '../profiles.ts'
+import { features } from '../features.ts'
+import { PROFILES } from '../profiles.ts'
 import {
   duration,
   HEADER_NAME,
@@ -13,10 +15,6 @@ import {
 } from './fields.ts'
 import { defineKind, type Rule } from './kind.ts'
 import { READY_COLUMNS, statusOf } from './status.ts'
-
-/** The API that an upstream speaks. */
-export const CHANNEL_TYPES = ['chat_completion', 'responses', 'messages', 'embeddings', 'images'] as const
-export type ChannelType = (typeof CHANNEL_TYPES)[number]
 
 /** What clients see when an upstream refuses a request. */
 export const ERROR_MESSAGES = ['Sanitized', 'Generic'] as const

@@ -3,11 +3,13 @@
  * finds an unknown version or a record that does not parse keeps its last good one.
  */
 import { z } from 'zod'
-import { CHANNEL_TYPES, ERROR_MESSAGES, ON_DISCONNECT } from '../api/channel.ts'
+import { ERROR_MESSAGES, ON_DISCONNECT } from '../api/channel.ts'
 import { PERIODS } from '../api/limits.ts'
 import { OUTPUT_LIMITS } from '../api/modelroute.ts'
+import { CHANNEL_TYPES } from '../apis.ts'
 import { FAILURE_CLASSES } from '../failures.ts'
-import { features, PROFILES } from '../profiles.ts'
+import { features } from '../features.ts'
+import { PROFILES } from '../profiles.ts'
 
 /** Version of key and account records. */
 export const RECORD_VERSION = 1

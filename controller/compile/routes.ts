@@ -1,5 +1,5 @@
-import type { ChannelType } from '../../contract/api/channel.ts'
 import type { ModelRouteSpec, Resource } from '../../contract/api/index.ts'
+import type { ChannelType } from '../../contract/apis.ts'
 import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
 import { parseDuration } from '../../contract/duration.ts'
 import { ENDPOINT_NAMES, type EndpointName, endpointsOf } from '../../contract/endpoints.ts'

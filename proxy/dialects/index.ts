@@ -1,11 +1,7 @@
 /** The dialects and the endpoints that speak them. */
 import type { IncomingHttpHeaders } from 'node:http'
-import {
-  type ApiName,
-  type EndpointFacts,
-  type EndpointName,
-  ENDPOINTS as FACTS,
-} from '../../contract/endpoints.ts'
+import type { ApiName } from '../../contract/apis.ts'
+import { type EndpointFacts, type EndpointName, ENDPOINTS as FACTS } from '../../contract/endpoints.ts'
 import { chat } from './chat/index.ts'
 import type { ClientApi, Dialect } from './core/dialect.ts'
 import { registerWordings } from './core/errors/wordings.ts'

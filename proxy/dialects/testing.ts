@@ -1,5 +1,5 @@
 /** For tests of one dialect with requests of another one. */
-import type { ApiName } from '../../contract/endpoints.ts'
+import type { ApiName } from '../../contract/apis.ts'
 import { Losses } from './core/neutral/losses.ts'
 import type { ModelRequest } from './core/neutral/types.ts'
 import { DIALECTS } from './index.ts'

@@ -1,7 +1,9 @@
 /** From a model name to the channels that can serve this endpoint, or the reason why there are none. */
+
+import type { ApiName } from '../../contract/apis.ts'
 import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
-import { type ApiName, type LaneKind, type Serving, servingOf } from '../../contract/endpoints.ts'
-import type { Features } from '../../contract/profiles.ts'
+import { type LaneKind, type Serving, servingOf } from '../../contract/endpoints.ts'
+import type { Features } from '../../contract/features.ts'
 import type { ChannelRecord, RouteRecord, TargetRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { ENDPOINTS, type Endpoint } from '../dialects/index.ts'

@@ -12,7 +12,7 @@
  *
  * The journal logs and counts the call when it is over.
  */
-import type { ApiName } from '../../contract/endpoints.ts'
+import type { ApiName } from '../../contract/apis.ts'
 import { isLater, type Soon } from '../../kit/soon.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { newAnswerId } from '../dialects/core/neutral/ids.ts'

@@ -1,5 +1,5 @@
 /** Reads the body of a relay request: `{url, format, body}`. */
-import type { ApiName } from '../../contract/endpoints.ts'
+import type { ApiName } from '../../contract/apis.ts'
 import { parseJsonObject } from '../dialects/core/json/body.ts'
 import { spanOf } from '../dialects/core/json/splice.ts'
 import { isRecord } from '../dialects/core/json/value.ts'

@@ -13,11 +13,9 @@ import { addressOf } from '../pipeline/admission/admit.ts'
 import { HttpClient } from '../pipeline/answer/http-client.ts'
 import { bodyBounds, readBody } from '../pipeline/body/read-body.ts'
 import { serveModel, serveModels } from '../pipeline/models/serve-models.ts'
-import type { Ports } from '../pipeline/ports.ts'
 import { type HttpRequest, requestControl } from '../pipeline/request/client.ts'
 import { beginHead, requestIdIn } from '../pipeline/request/head.ts'
 import type { Journal } from '../pipeline/request/journal.ts'
-import type { Shutdown } from '../pipeline/request/shutdown.ts'
 import { serve } from '../pipeline/serve.ts'
 import {
   type StoredQuestion,
@@ -28,7 +26,7 @@ import type { Relay } from '../relay/relay.ts'
 import { serveRelay } from '../relay/serve-relay.ts'
 import { sendError } from './error-response.ts'
 import type { Handler } from './http-server.ts'
-import type { Overload } from './overload.ts'
+import type { ServerParts } from './parts.ts'
 import { newRequestId } from './request-id.ts'
 import { UPGRADE_HEADERS, type Upgrades } from './upgrade.ts'
 
@@ -48,14 +46,9 @@ function requestIdOf(res: ServerResponse): string {
   return id
 }
 
-export interface AppParts {
-  ports: Ports
+export interface AppParts extends ServerParts {
   relay: Relay
-  overload: Overload
-  shutdown: Shutdown
   upgrades: Pick<Upgrades, 'refusal'>
-  /** Reports a fault of the gateway. `error` may be logged; the client must not see it. */
-  unexpected(error: unknown, requestId: string): void
 }
 
 /**

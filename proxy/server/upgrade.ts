@@ -11,9 +11,9 @@ import { serve } from '../pipeline/serve.ts'
 import type { SocketParts } from '../socket/connection.ts'
 import type { Sockets } from '../socket/sockets.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
-import type { AppParts } from './app.ts'
 import { destroyAfterLinger } from './bare-answer.ts'
 import { sendError } from './error-response.ts'
+import type { ServerParts } from './parts.ts'
 import { newRequestId } from './request-id.ts'
 
 const { path } = ENDPOINTS[SOCKET_ENDPOINT]
@@ -30,7 +30,7 @@ const openers = new WeakMap<IncomingMessage, Opener>()
 
 type Opener = Pick<RequestRecord, 'client' | 'key' | 'keyPreview' | 'namespace' | 'account'>
 
-interface UpgradeParts extends Pick<AppParts, 'ports' | 'overload' | 'unexpected'> {
+interface UpgradeParts extends Pick<ServerParts, 'ports' | 'overload' | 'unexpected'> {
   sockets: Sockets
   draining(): boolean
 }
@@ -66,10 +66,7 @@ export function socketCalls({
   overload,
   shutdown,
   unexpected,
-}: Omit<AppParts, 'relay' | 'upgrades'>): Pick<
-  SocketParts,
-  'serve' | 'refused' | 'newRequestId' | 'shutdown'
-> {
+}: ServerParts): Pick<SocketParts, 'serve' | 'refused' | 'newRequestId' | 'shutdown'> {
   const refused = (req: IncomingMessage, error: GatewayError, requestId = newRequestId()) =>
     ports.journal.refused({ endpoint: SOCKET_ENDPOINT, requestId, req, known: openers.get(req) ?? {} }, error)
   return {

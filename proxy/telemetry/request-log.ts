@@ -3,7 +3,7 @@
  * timings and money, and from upstreams the status, listed headers and error bodies with credentials masked. It never has
  * a key, and from prompts only the parts that an upstream's error quotes.
  */
-import type { ApiName } from '../../contract/endpoints.ts'
+import type { ApiName } from '../../contract/apis.ts'
 import { formatDollars, type Nanos } from '../../contract/money.ts'
 import type { Usage } from '../../contract/usage.ts'
 import { rescued } from '../../kit/soon.ts'

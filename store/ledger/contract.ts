@@ -19,7 +19,6 @@
 import type { Nanos } from '../../contract/money.ts'
 import type { Usage } from '../../contract/usage.ts'
 import type { Soon } from '../../kit/soon.ts'
-import type { Fill } from './meters.ts'
 
 export interface Ledger {
   /** How often the old entries of an account in use should be removed, in milliseconds. */
@@ -372,6 +371,12 @@ export interface NamedSums {
   subs?: readonly string[] | undefined
   budgets?: readonly string[] | undefined
   meters?: readonly Meter[] | undefined
+}
+
+/** When a meter is empty, by the store's clock, in microseconds, and the limit by which it was filled. */
+export interface Fill {
+  emptyAt: number
+  most: number
 }
 
 /** Of a meter over time how it was filled; of live holds their number. */

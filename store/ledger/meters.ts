@@ -3,7 +3,7 @@
  * the limit, and a full one is empty after its window. Kept is when it will be empty: the generic cell rate algorithm (GCRA)
  * with the whole limit as its burst. A meter without a window counts live holds.
  */
-import type { Correction, Meter, MeterLevel } from './contract.ts'
+import type { Correction, Fill, Meter, MeterLevel } from './contract.ts'
 import { integer, natural } from './numbers.ts'
 
 /** Times are in whole microseconds, rounded down, so that a whole burst fits. A quotient may be a little too small. */
@@ -20,12 +20,6 @@ export interface Meters {
   readonly fills: Map<string, Fill>
   /** Live holds by meter. */
   readonly running: Map<string, number>
-}
-
-/** When a meter is empty, by the store's clock, in microseconds, and the limit by which it was filled. */
-export interface Fill {
-  emptyAt: number
-  most: number
 }
 
 type Rate = Omit<Meter, 'takes'>

@@ -1,6 +1,6 @@
 /** The lane between a client and an upstream of the same dialect: bytes pass, and few of them change. */
 
-import type { Features } from '../../../contract/profiles.ts'
+import type { Features } from '../../../contract/features.ts'
 import type { Delivered } from '../../../contract/sizes.ts'
 import type { Usage } from '../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'

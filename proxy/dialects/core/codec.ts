@@ -1,6 +1,6 @@
 /** Conversion between a dialect and the neutral form. */
-import type { ApiName } from '../../../contract/endpoints.ts'
-import type { Features } from '../../../contract/profiles.ts'
+import type { ApiName } from '../../../contract/apis.ts'
+import type { Features } from '../../../contract/features.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
 import type { Fields } from './json/value.ts'
 import type { Losses } from './neutral/losses.ts'

@@ -5,7 +5,7 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ApiName } from '../../../contract/endpoints.ts'
+import type { ApiName } from '../../../contract/apis.ts'
 import type { GatewayError } from '../../errors.ts'
 import type { ByteLane } from './byte-lane.ts'
 import type { Chains } from './chains.ts'

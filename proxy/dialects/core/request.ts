@@ -2,7 +2,7 @@
 import type { ImageKind, InputSize } from '../../../contract/sizes.ts'
 import type { HostedTool } from '../../../contract/usage.ts'
 import type { BodyValue } from './json/body-value.ts'
-import type { ScannedBody } from './json/scanner.ts'
+import type { ScannedBody } from './json/scanned-body.ts'
 
 /** The fields of a request that the gateway needs to route it and to hold money for it. */
 export interface RequestHead {

@@ -1,4 +1,4 @@
-import type { Features } from '../../../contract/profiles.ts'
+import type { Features } from '../../../contract/features.ts'
 import { GatewayError } from '../../errors.ts'
 import type { EncodeTarget } from './codec.ts'
 import type { TypedField } from './neutral/typed-field.ts'

@@ -8,10 +8,17 @@ import type { ConnectionMemory } from '../call.ts'
 import type { Conversations } from './conversations.ts'
 import type { Previous } from './previous.ts'
 import { writeExchange } from './stored-exchange.ts'
-import type { AnsweredBy } from './watch.ts'
 
 /** How long an answer waits for the store. */
 const KEEP_MS = 1_000
+
+/** The channel and lane of an answer. */
+export interface AnsweredBy {
+  /** namespace/name of the channel; '' for an answer without an upstream. */
+  channel: string
+  /** The byte lane was used, so the upstream knows the response by the same id as the client. */
+  native: boolean
+}
 
 /** `native`: the upstream keeps the conversation as well. */
 interface ServedBy extends AnsweredBy {

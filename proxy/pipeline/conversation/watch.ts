@@ -3,15 +3,7 @@ import type { Usage } from '../../../contract/usage.ts'
 import type { AnswerRecord, AnswerTap, Chains } from '../../dialects/core/chains.ts'
 import type { ParsedRequest } from '../../dialects/core/request.ts'
 import type { Conversations } from './conversations.ts'
-import { type KeptRequest, keepAnswer } from './keep.ts'
-
-/** The channel and lane of an answer. */
-export interface AnsweredBy {
-  /** namespace/name of the channel; '' for an answer without an upstream. */
-  channel: string
-  /** The byte lane was used, so the upstream knows the response by the same id as the client. */
-  native: boolean
-}
+import { type AnsweredBy, type KeptRequest, keepAnswer } from './keep.ts'
 
 interface Routing {
   owner: string

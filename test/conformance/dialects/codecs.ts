@@ -1,7 +1,9 @@
 /** Connects the codecs as the pipeline does, without a server, a clock or random values. */
+
+import type { ApiName } from '../../../contract/apis.ts'
 import { typeOf } from '../../../contract/channel-types.ts'
-import type { ApiName } from '../../../contract/endpoints.ts'
-import { type Features, featuresOf } from '../../../contract/profiles.ts'
+import type { Features } from '../../../contract/features.ts'
+import { featuresOf } from '../../../contract/profiles.ts'
 import type { ClientView, StreamDecoder, StreamEncoder } from '../../../proxy/dialects/core/codec.ts'
 import type { Dialect } from '../../../proxy/dialects/core/dialect.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'

@@ -1,6 +1,6 @@
 /** Every field of a request makes a difference for the upstream or is a loss. */
 import { describe, expect, it } from 'vitest'
-import type { Features } from '../../../contract/profiles.ts'
+import type { Features } from '../../../contract/features.ts'
 import { convert, type DialectName, minimalRequest, PAIRS } from './codecs.ts'
 import { REQUESTS } from './fixtures.ts'
 import { has, misnamed, silentChanges } from './losses.ts'

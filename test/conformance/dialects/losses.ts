@@ -1,6 +1,6 @@
 /** Compares the losses of a conversion with the request, by paths and field by field. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Features } from '../../../contract/profiles.ts'
+import type { Features } from '../../../contract/features.ts'
 import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 import { GatewayError } from '../../../proxy/errors.ts'
 import { type Converted, convert, type DialectName } from './codecs.ts'

@@ -1,6 +1,6 @@
 /** Changes that the gateway made to a request for the upstream are undone in the answer. */
 import { describe, expect, it } from 'vitest'
-import type { Features } from '../../../contract/profiles.ts'
+import type { Features } from '../../../contract/features.ts'
 import type { StreamPart } from '../../../proxy/dialects/core/neutral/types.ts'
 import {
   type DialectName,

@@ -15,7 +15,7 @@ import {
   sumsOf,
   topup,
 } from './fixtures.ts'
-import type { Current } from './suite.ts'
+import type { Current } from './under-test.ts'
 
 const DAY = 86_400_000
 

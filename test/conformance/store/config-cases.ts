@@ -3,7 +3,7 @@ import { TABLE_VERSION } from '../../../contract/table/records.ts'
 import type { Change, ConfigStore, Gap } from '../../../store/contract.ts'
 import { digest } from '../../../store/digest.ts'
 import { accountOf, keyOf, publication, tableOf } from './fixtures.ts'
-import type { Current } from './suite.ts'
+import type { Current } from './under-test.ts'
 
 export function configCases(current: Current): void {
   const config = () => current().store.config

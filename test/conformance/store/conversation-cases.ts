@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ConversationRoom, Exchange } from '../../../store/contract.ts'
 import { remoteRuns } from '../../harness/property-runs.ts'
 import { conversationProperty } from './conversation-property.ts'
-import type { Current } from './suite.ts'
+import type { Current } from './under-test.ts'
 
 const OWNER = 'aaaaaaaaaaaaaaaaaaaa'
 const OTHER = 'bbbbbbbbbbbbbbbbbbbb'

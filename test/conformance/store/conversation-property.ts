@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Exchange } from '../../../store/contract.ts'
-import type { Current } from './suite.ts'
+import type { Current } from './under-test.ts'
 
 const TTL_MS = 600_000
 /** How long a store may count an expired text against its owner. */

@@ -1,5 +1,5 @@
 import { createEmbeddedStore } from '../../../store/embedded/index.ts'
-import type { StoreUnderTest } from './suite.ts'
+import type { StoreUnderTest } from './under-test.ts'
 
 /** An embedded store whose clock moves only when a test moves it. */
 export async function createEmbedded(): Promise<StoreUnderTest> {

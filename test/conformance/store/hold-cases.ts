@@ -18,7 +18,7 @@ import {
   sumsOf,
   topup,
 } from './fixtures.ts'
-import type { Current } from './suite.ts'
+import type { Current } from './under-test.ts'
 
 export function holdCases(current: Current): void {
   const ledger = () => current().store.ledger

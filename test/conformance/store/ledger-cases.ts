@@ -18,7 +18,7 @@ import {
   sumsOf,
   topup,
 } from './fixtures.ts'
-import type { Current } from './suite.ts'
+import type { Current } from './under-test.ts'
 
 const MOST = Number.MAX_SAFE_INTEGER
 

@@ -23,7 +23,7 @@ import {
   SUB_OVERDRAFT,
   SUBS,
 } from './ledger-steps.ts'
-import type { CreateStore } from './suite.ts'
+import type { CreateStore } from './under-test.ts'
 
 /** How often each reply was given, such as `settle LATE`. */
 type Tally = Map<string, number>

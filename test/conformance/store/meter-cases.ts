@@ -13,7 +13,7 @@ import {
   settlement,
   sumsOf,
 } from './fixtures.ts'
-import type { Current } from './suite.ts'
+import type { Current } from './under-test.ts'
 
 const MINUTE = 60_000
 

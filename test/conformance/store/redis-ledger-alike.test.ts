@@ -9,7 +9,7 @@ import { createEmbedded } from './embedded.ts'
 import { ACCOUNT, hold, LEASE_MS, NOTE, reservation } from './fixtures.ts'
 import { type Call, comparable, namesOf, perform } from './ledger-model.ts'
 import { type RedisLedgers, startRedisLedgers } from './redis-ledger.ts'
-import type { StoreUnderTest } from './suite.ts'
+import type { StoreUnderTest } from './under-test.ts'
 
 // FC_RUNS raises this.
 const numRuns = remoteRuns(100)

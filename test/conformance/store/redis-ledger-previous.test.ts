@@ -22,7 +22,7 @@ import {
   topup,
 } from './fixtures.ts'
 import { type RedisLedgers, startRedisLedgers } from './redis-ledger.ts'
-import type { StoreUnderTest } from './suite.ts'
+import type { StoreUnderTest } from './under-test.ts'
 
 const numRuns = remoteRuns(60)
 const FOLDER = join(import.meta.dirname, '../../fixtures/ledger-previous')

@@ -29,7 +29,7 @@ import { holdCases } from './hold-cases.ts'
 import { ledgerCases } from './ledger-cases.ts'
 import { checkLedger } from './ledger-property.ts'
 import { type RedisLedgers, startRedisLedgers } from './redis-ledger.ts'
-import type { StoreUnderTest } from './suite.ts'
+import type { StoreUnderTest } from './under-test.ts'
 
 // FC_RUNS raises this.
 const { numRuns, timeLimitMs } = ledgerRuns(remoteRuns(60))

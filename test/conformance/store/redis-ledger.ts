@@ -3,7 +3,7 @@ import { createRedisConnection } from '../../../store/redis/connection.ts'
 import { createRedisLedger } from '../../../store/redis/ledger.ts'
 import { createClock, type RunningRedis, startRedis } from '../../harness/redis.ts'
 import { createEmbedded } from './embedded.ts'
-import type { StoreUnderTest } from './suite.ts'
+import type { StoreUnderTest } from './under-test.ts'
 
 export interface RedisLedgers {
   server: RunningRedis

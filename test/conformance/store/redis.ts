@@ -6,7 +6,7 @@ import type { Log } from '../../../contract/log.ts'
 import { createRedisStore } from '../../../store/redis/index.ts'
 import { type KeyRing, readKeyRing } from '../../../store/sealing.ts'
 import { createClock, startRedis, startRedisCluster } from '../../harness/redis.ts'
-import type { CreateStore } from './suite.ts'
+import type { CreateStore } from './under-test.ts'
 
 export const silent: Log = { info: () => {}, warn: () => {}, error: () => {} }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ResponseBinding } from '../../../store/contract.ts'
-import type { Current } from './suite.ts'
+import type { Current } from './under-test.ts'
 
 const BINDING: ResponseBinding = {
   channel: 'east',

@@ -1,6 +1,5 @@
 /** The tests that every store must pass, using only the Store interface. A new store runs them unchanged. */
 import { afterEach, beforeEach, describe } from 'vitest'
-import type { Store } from '../../../store/contract.ts'
 import { budgetCases } from './budget-cases.ts'
 import { configCases } from './config-cases.ts'
 import { conversationCases } from './conversation-cases.ts'
@@ -8,19 +7,8 @@ import { holdCases } from './hold-cases.ts'
 import { ledgerCases } from './ledger-cases.ts'
 import { meterCases } from './meter-cases.ts'
 import { stateCases } from './state-cases.ts'
+import type { CreateStore, Current, StoreUnderTest } from './under-test.ts'
 import { usageCases } from './usage-cases.ts'
-
-export interface StoreUnderTest {
-  store: Store
-  /** Lets time pass for the store: moves its clock, or waits. */
-  advance(ms: number): Promise<void>
-  dispose(): Promise<void>
-}
-
-export type CreateStore = () => Promise<StoreUnderTest>
-
-/** The store of the running test. */
-export type Current = () => StoreUnderTest
 
 /** Describes the whole contract for one kind of store. `create` makes an empty one for each test. */
 export function storeConformance(name: string, create: CreateStore): void {

@@ -14,7 +14,7 @@ import {
   SUB,
   settlement,
 } from './fixtures.ts'
-import type { Current } from './suite.ts'
+import type { Current } from './under-test.ts'
 
 const DAY = 86_400_000
 const OTHER_PLACE = 'nnnnnnnnnnnnnnnnnnnn'

@@ -2,7 +2,8 @@
 
 import type { RequestEdits } from '../../core/byte-lane.ts'
 import { editCuts, type ModelSpan, modelSpan } from '../../core/json/model-splice.ts'
-import { type Member, scanObject } from '../../core/json/scanner.ts'
+import type { Member } from '../../core/json/scanned-body.ts'
+import { scanObject } from '../../core/json/scanner.ts'
 import { cutToSend, type SentBody, type Span, spanOf } from '../../core/json/splice.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import type { ParsedRequest } from '../../core/request.ts'

@@ -1,5 +1,7 @@
 /** Helpers for the tests of the codec. */
-import { type Features, featuresOf, type Profile } from '../../../../contract/profiles.ts'
+
+import type { Features } from '../../../../contract/features.ts'
+import { featuresOf, type Profile } from '../../../../contract/profiles.ts'
 import type { ClientView, StreamFeatures } from '../../core/codec.ts'
 import type { Losses } from '../../core/neutral/losses.ts'
 import type { ApiName, Carrier, Envelopes, ModelRequest, StreamPart } from '../../core/neutral/types.ts'

@@ -2,7 +2,7 @@
  * Refusals that agents act on, as fixed sentences: agents search for these words and the numbers in them. Only numbers,
  * effort levels and fields of the client's own request are copied into them.
  */
-import { EFFORTS } from '../../../../contract/profiles.ts'
+import { EFFORTS } from '../../../../contract/features.ts'
 import { allWordings } from './wordings.ts'
 
 /** The sentence for a known kind of refusal, else undefined. `param` is the refused field. */

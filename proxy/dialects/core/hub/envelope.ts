@@ -3,7 +3,7 @@
  * back, but can neither read nor forge one, nor use another owner's.
  */
 import { z } from 'zod'
-import { API_NAMES, type ApiName } from '../../../../contract/endpoints.ts'
+import { API_NAMES, type ApiName } from '../../../../contract/apis.ts'
 import type { KeyRing } from '../../../../store/sealing.ts'
 import type { Dialect } from '../dialect.ts'
 import { tryParse } from '../json/value.ts'

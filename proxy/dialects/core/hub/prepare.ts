@@ -1,5 +1,5 @@
 /** Prepares a request for an upstream of another dialect, before the upstream's encoder writes it. */
-import type { Features } from '../../../../contract/profiles.ts'
+import type { Features } from '../../../../contract/features.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { Dialect } from '../dialect.ts'
 import { addExtLosses, type Losses } from '../neutral/losses.ts'

@@ -1,7 +1,8 @@
 /** Tools, and requests adapted with them, for the tests of this folder. */
 import { expect } from 'vitest'
 import { typeOf } from '../../../../contract/channel-types.ts'
-import { type Features, featuresOf } from '../../../../contract/profiles.ts'
+import type { Features } from '../../../../contract/features.ts'
+import { featuresOf } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
 import { DIALECTS } from '../../index.ts'
 import { noLosses, type SourcedRequest } from '../../testing.ts'

@@ -1,8 +1,17 @@
 /** Adapts the client's tool choice (which tools the model may or must call) to the upstream. */
+import type { ApiName } from '../../../../contract/apis.ts'
+import type { Features } from '../../../../contract/features.ts'
 import { GatewayError } from '../../../errors.ts'
+import type { ToolRules } from '../dialect.ts'
 import type { Losses } from '../neutral/losses.ts'
 import type { CustomTool, FunctionTool, ModelRequest, Tool, ToolChoice } from '../neutral/types.ts'
-import type { ToolTarget } from './tools.ts'
+
+/** The tool support of an upstream whose dialect is not the client's. */
+export interface ToolTarget {
+  dialect: ApiName
+  rules: ToolRules
+  features: Features
+}
 
 type Named = { kind: 'function' | 'custom'; name: string }
 

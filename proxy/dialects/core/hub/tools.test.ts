@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Features } from '../../../../contract/profiles.ts'
+import type { Features } from '../../../../contract/features.ts'
 import type { DialectName, ModelRequest, StreamPart, Tool, ToolChoice } from '../neutral/types.ts'
 import { adapt, called, callPart, files, patch, restored, schema, weather, wrappedSchema } from './testing.ts'
 

@@ -2,12 +2,10 @@
  * Adapts the tools of a request to the upstream: custom tools become functions where it has none, namespaces become
  * parts of names, other vendors' tools are dropped.
  */
-import type { Features } from '../../../../contract/profiles.ts'
 import { present } from '../../../../kit/present.ts'
 import type { ToolRules } from '../dialect.ts'
 import type { Losses } from '../neutral/losses.ts'
 import type {
-  ApiName,
   AssistantPart,
   CustomTool,
   FunctionTool,
@@ -18,16 +16,9 @@ import type {
   ToolResult,
   Turn,
 } from '../neutral/types.ts'
-import { adaptChoice, ChoosableTools } from './tool-choice.ts'
+import { adaptChoice, ChoosableTools, type ToolTarget } from './tool-choice.ts'
 import { keyOf, legalCallId, type ToolName, ToolNames } from './tool-names.ts'
 import { wrapInput } from './tool-restore.ts'
-
-/** The tool support of an upstream whose dialect is not the client's. */
-export interface ToolTarget {
-  dialect: ApiName
-  rules: ToolRules
-  features: Features
-}
 
 interface AdaptedTools {
   request: ModelRequest

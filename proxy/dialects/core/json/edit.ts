@@ -1,6 +1,7 @@
 /** Changes single values of a JSON body by their path. All other bytes stay unchanged. */
 import { elementSpans, removal } from './pieces.ts'
-import { type Member, scanObject } from './scanner.ts'
+import type { Member } from './scanned-body.ts'
+import { scanObject } from './scanner.ts'
 import type { Cut, Span } from './splice.ts'
 
 /** Keys and indexes from the top of the body. */

@@ -4,7 +4,7 @@
  * quotes as keys in the value, they are the keys, in the order of the value.
  */
 import { BACKSLASH, CLOSE_OBJECT, COMMA, isSpace, QUOTE } from '../../../../kit/bytes.ts'
-import type { Member } from './scanner.ts'
+import type { Member } from './scanned-body.ts'
 import type { Shape } from './shape.ts'
 import type { Fields } from './value.ts'
 

@@ -2,7 +2,7 @@
 
 import type { RequestEdits } from '../byte-lane.ts'
 import type { ParsedRequest } from '../request.ts'
-import type { Member } from './scanner.ts'
+import type { Member } from './scanned-body.ts'
 import { type Cut, cutToSend, type SentBody, type Span, spanOf } from './splice.ts'
 
 /** The positions that a splice needs. */

@@ -1,6 +1,7 @@
 /** Takes JSON apart and puts it together again without changing the bytes of its values. */
 import { COMMA, OPEN_OBJECT } from '../../../../kit/bytes.ts'
-import { type Entry, JsonScanner, type Member } from './scanner.ts'
+import type { Member } from './scanned-body.ts'
+import { type Entry, JsonScanner } from './scanner.ts'
 import type { Cut, Span } from './splice.ts'
 
 /** The JSON texts of a list's elements. `list` is a valid JSON array. */

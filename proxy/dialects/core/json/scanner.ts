@@ -2,6 +2,7 @@
 import { BACKSLASH, OPEN_OBJECT, QUOTE as QUOTE_BYTE } from '../../../../kit/bytes.ts'
 import type { JsonLimits } from '../request.ts'
 import { notAnObject, tooDeep, tooManyKeys, tooManyValues } from './limits.ts'
+import type { Member } from './scanned-body.ts'
 
 /** A value one level below the outermost object or list. Offsets count from the first byte pushed. */
 export interface Entry {
@@ -11,23 +12,6 @@ export interface Entry {
   /** First byte of the value, and the byte after it. */
   start: number
   end: number
-}
-
-/** A top-level key of a JSON object, and the position of its value in the bytes. */
-export interface Member {
-  /** The text between the quotes, with its escapes. */
-  rawKey: string
-  /** First byte of the value. */
-  start: number
-  /** The byte after the value. */
-  end: number
-}
-
-/** A JSON object in bytes. */
-export interface ScannedBody {
-  bytes: Buffer
-  /** In the order of the bytes. */
-  members: Member[]
 }
 
 /**

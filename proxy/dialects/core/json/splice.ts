@@ -1,5 +1,5 @@
 /** Replaces single values in the bytes of a JSON object. All other bytes stay as the client wrote them. */
-import type { Member } from './scanner.ts'
+import type { Member } from './scanned-body.ts'
 
 /** The position of a value. */
 export interface Span {

@@ -2,7 +2,7 @@
  * A conversion in another thread, for a body that takes long: that thread parses, decodes and encodes it, and returns the
  * bytes for the upstream with the little that reading the answer needs. All of it is data that passes between threads.
  */
-import type { ApiName } from '../../../../contract/endpoints.ts'
+import type { ApiName } from '../../../../contract/apis.ts'
 import type { ClientView } from '../codec.ts'
 import type { ClientApi, Dialect } from '../dialect.ts'
 import { MARK } from '../hub/envelope.ts'

@@ -1,5 +1,5 @@
 /** The lane through the neutral form: between two dialects, and for tasks that the gateway does with an upstream's model. */
-import type { Features } from '../../../../contract/profiles.ts'
+import type { Features } from '../../../../contract/features.ts'
 import { present } from '../../../../kit/present.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { ClientCodec, ClientView, Emulation, EncodedRequest } from '../codec.ts'

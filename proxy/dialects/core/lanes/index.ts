@@ -1,6 +1,8 @@
 /** Chooses the lane of an attempt: bytes between equal dialects, the hub between different ones. */
-import type { ApiName, LaneKind } from '../../../../contract/endpoints.ts'
-import type { Features } from '../../../../contract/profiles.ts'
+
+import type { ApiName } from '../../../../contract/apis.ts'
+import type { LaneKind } from '../../../../contract/endpoints.ts'
+import type { Features } from '../../../../contract/features.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { ClientView } from '../codec.ts'
 import type { ClientApi, Dialect } from '../dialect.ts'

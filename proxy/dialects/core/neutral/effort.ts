@@ -1,5 +1,5 @@
 /** Maps effort levels to those that a model has. */
-import { EFFORTS } from '../../../../contract/profiles.ts'
+import { EFFORTS } from '../../../../contract/features.ts'
 import type { Effort } from './types.ts'
 
 /** The level for a budget of thinking tokens. */

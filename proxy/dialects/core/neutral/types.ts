@@ -6,8 +6,8 @@
  * `ext` of that dialect (keep.ts): a conversion loses it, and losses.ts reports it. An encoder reports only the typed
  * fields that it drops.
  */
-import type { ApiName, DialectName } from '../../../../contract/endpoints.ts'
-import type { Effort } from '../../../../contract/profiles.ts'
+import type { ApiName, DialectName } from '../../../../contract/apis.ts'
+import type { Effort } from '../../../../contract/features.ts'
 import type { Usage } from '../../../../contract/usage.ts'
 import type { TypedField } from './typed-field.ts'
 

@@ -1,7 +1,8 @@
 /** The items that a request adds to its conversation, as the JSON texts of its body. */
 import { OPEN_ARRAY, QUOTE } from '../../../../kit/bytes.ts'
 import { elementsOf, objectOf } from '../../core/json/pieces.ts'
-import { type Member, scanObject } from '../../core/json/scanner.ts'
+import type { Member } from '../../core/json/scanned-body.ts'
+import { scanObject } from '../../core/json/scanner.ts'
 import { spanOf } from '../../core/json/splice.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import type { ParsedRequest } from '../../core/request.ts'

@@ -3,7 +3,7 @@
  * the summary sealed, as the only item of the answer (https://platform.openai.com/docs/guides/compaction). The client sends
  * the item back in place of the conversation, and any upstream gets the summary as text.
  */
-import type { ApiName } from '../../../../contract/endpoints.ts'
+import type { ApiName } from '../../../../contract/apis.ts'
 import { GatewayError, type UpstreamFailure } from '../../../errors.ts'
 import type { ClientView, Emulation, StreamEncoder } from '../../core/codec.ts'
 import { itemId } from '../../core/neutral/ids.ts'

@@ -2,7 +2,7 @@
  * The effort that a client requests: `reasoning_effort`, or the `reasoning` object of OpenRouter's clients
  * (https://openrouter.ai/docs/use-cases/reasoning-tokens).
  */
-import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
+import { EFFORTS, type Effort } from '../../../../../contract/features.ts'
 import { present } from '../../../../../kit/present.ts'
 import { oneOf, optional } from '../../../core/json/checks.ts'
 import { isPositiveInteger } from '../../../core/json/fields.ts'

@@ -1,7 +1,7 @@
 /** Requests of other dialects, encoded for upstreams with different features. */
 
 import { describe, expect, test } from 'vitest'
-import type { ApiName } from '../../../../../contract/endpoints.ts'
+import type { ApiName } from '../../../../../contract/apis.ts'
 import type { Carrier, ModelRequest, Reasoning, Turn } from '../../../core/neutral/types.ts'
 import { encode, foreign } from '../testing.ts'
 import { assistant, call, messagesOf, SIGNED, text, user } from './upstream-testing.ts'

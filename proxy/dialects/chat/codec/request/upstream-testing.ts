@@ -1,5 +1,5 @@
 /** Helpers for the tests of requests from other dialects. */
-import type { ApiName } from '../../../../../contract/endpoints.ts'
+import type { ApiName } from '../../../../../contract/apis.ts'
 import type { AssistantPart, Carrier, ModelRequest, Turn, UserPart } from '../../../core/neutral/types.ts'
 import { encode, foreign } from '../testing.ts'
 

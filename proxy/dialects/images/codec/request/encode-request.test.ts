@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ApiName } from '../../../../../contract/endpoints.ts'
+import type { ApiName } from '../../../../../contract/apis.ts'
 import { featuresOf } from '../../../../../contract/profiles.ts'
 import type { Media, ModelRequest, Tool, UserPart } from '../../../core/neutral/types.ts'
 import { noLosses, type SourcedRequest } from '../../../testing.ts'

@@ -1,5 +1,5 @@
 /** Decodes a messages request into the neutral form. */
-import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
+import { EFFORTS, type Effort } from '../../../../../contract/features.ts'
 import { bodyOf } from '../../../core/json/body-value.ts'
 import {
   countAt,

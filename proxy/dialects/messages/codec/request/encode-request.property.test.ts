@@ -1,7 +1,8 @@
 /** Every request from another dialect must be encoded to a valid body. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
+import type { Features } from '../../../../../contract/features.ts'
+import { featuresOf } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
 import { requestOf } from '../../../core/neutral/testing.ts'
 import { noLosses, type SourcedRequest } from '../../../testing.ts'

@@ -1,5 +1,7 @@
 /** Requests from other dialects, encoded for this one. */
-import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
+
+import type { Features } from '../../../../../contract/features.ts'
+import { featuresOf } from '../../../../../contract/profiles.ts'
 import type { EncodedRequest } from '../../../core/codec.ts'
 import type { AssistantPart, Turn, UserPart } from '../../../core/neutral/types.ts'
 import { noLosses, type SourcedRequest } from '../../../testing.ts'

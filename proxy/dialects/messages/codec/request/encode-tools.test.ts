@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Features } from '../../../../../contract/profiles.ts'
+import type { Features } from '../../../../../contract/features.ts'
 import type { ModelRequest, Tool, ToolChoice, Turn } from '../../../core/neutral/types.ts'
 import { assistant, call, encode, PARAMETERS, text } from './encode-testing.ts'
 

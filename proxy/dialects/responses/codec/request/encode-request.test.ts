@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Features } from '../../../../../contract/profiles.ts'
+import type { Features } from '../../../../../contract/features.ts'
 import type { AssistantPart, ModelRequest, Tool } from '../../../core/neutral/types.ts'
 import { assistant, encode, F, type Options, USER_ITEM } from './testing.ts'
 

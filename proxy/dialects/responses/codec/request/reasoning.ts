@@ -1,5 +1,5 @@
 /** Reasoning effort and summaries, both ways. */
-import type { Effort } from '../../../../../contract/profiles.ts'
+import type { Effort } from '../../../../../contract/features.ts'
 import { effortOfBudget, nearestEffort } from '../../../core/neutral/effort.ts'
 import { keep } from '../../../core/neutral/keep.ts'
 import type { ModelRequest, Reasoning } from '../../../core/neutral/types.ts'

@@ -1,6 +1,6 @@
 /** Schemas of the fields that the neutral form contains; other fields pass unchecked. */
 import { z } from 'zod'
-import { EFFORTS } from '../../../../../contract/profiles.ts'
+import { EFFORTS } from '../../../../../contract/features.ts'
 import { refusal } from '../../../core/json/fields.ts'
 
 const text = z.string().nullish()

@@ -1,5 +1,7 @@
 /** Requests of other dialects for the tests of the encoder. */
-import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
+
+import type { Features } from '../../../../../contract/features.ts'
+import { featuresOf } from '../../../../../contract/profiles.ts'
 import type {
   AssistantPart,
   DialectName,
