@@ -1,10 +1,13 @@
 const TIMEOUTS = 5
 const WITHIN_MS = 2_000
-const PROBE_MS = 1_000
+/** After a probe that failed; then twice as long each time. */
+const FIRST_WAIT_MS = 100
+const LONGEST_WAIT_MS = 1_000
 
 /**
- * Circuit breaker for one server: opens after 5 time-outs within 2 s. While it is open, callers fail at once, and one
- * probe a second finds out whether the server answers again.
+ * Circuit breaker for one server: opens after 5 time-outs within 2 s. While it is open, callers fail at once, and probes find
+ * out whether the server answers again: the first at once, because requests in flight time out together when a server or this
+ * process stands still for a moment, the next soon after, and at last one a second.
  */
 export class Breaker {
   readonly #onClose: () => void
@@ -26,7 +29,7 @@ export class Breaker {
     this.#timeouts = [...this.#timeouts, now].slice(-TIMEOUTS)
     const [oldest = now] = this.#timeouts
     if (this.#timeouts.length < TIMEOUTS || now - oldest > WITHIN_MS) return false
-    this.#wait(probe)
+    this.#probeIn(0, probe)
     return true
   }
 
@@ -37,14 +40,15 @@ export class Breaker {
     this.#timeouts = []
   }
 
-  #wait(probe: () => Promise<boolean>): void {
+  #probeIn(waitMs: number, probe: () => Promise<boolean>): void {
     const timer = setTimeout(async () => {
       const answers = await probe()
       if (this.#timer !== timer) return
-      if (!answers) return this.#wait(probe)
+      if (!answers)
+        return this.#probeIn(Math.min(Math.max(2 * waitMs, FIRST_WAIT_MS), LONGEST_WAIT_MS), probe)
       this.reset()
       this.#onClose()
-    }, PROBE_MS).unref()
+    }, waitMs).unref()
     this.#timer = timer
   }
 }

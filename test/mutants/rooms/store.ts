@@ -369,6 +369,16 @@ export const STORE: Mutant[] = [
     'this.#timeouts.length < TIMEOUTS',
     'this.#timeouts.length <= TIMEOUTS',
   ]),
+  ...faults(
+    'store/redis/breaker.ts',
+    'store/redis/breaker.test.ts',
+    // A server that stood still for a moment is avoided for a second.
+    ['this.#probeIn(0, probe)', 'this.#probeIn(LONGEST_WAIT_MS, probe)'],
+    // A server that is away is probed ten times a second.
+    ['2 * waitMs, ', ''],
+    // A probe of before brings the next one after a reset.
+    ['if (this.#timer !== timer) return\n', ''],
+  ),
 
   // Writes acknowledged before a server died are never sent again.
   ...faults('store/redis/connection.ts', 'test/conformance/store/redis-dead.test.ts', [
