@@ -21,6 +21,8 @@ import { RUN, type Target } from './targets.ts'
 
 const MINUTES = Number(process.env.BENCH_LOAD_MINUTES ?? 60)
 const MINUTE_MS = 60_000
+/** The load ends a little after the last look. */
+const LOOK_SPARE_MS = 500
 
 /** Loads a server, and looks at its memory each minute. */
 async function load(target: Target): Promise<HourLine> {
@@ -48,9 +50,6 @@ async function load(target: Target): Promise<HourLine> {
     ...(problems.length > 0 && { void: problems.join('; ') }),
   }
 }
-
-/** The load ends a little after the last look. */
-const LOOK_SPARE_MS = 500
 
 const file = join(RUN, 'hour.jsonl')
 const write = openRaw(file)
