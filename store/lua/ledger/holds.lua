@@ -125,6 +125,17 @@ local function bucket_key(bucket)
   return KEYS[3 + bucket % 3]
 end
 
+-- Drops the buckets that are not read once `bucket` is the current one.
+local function drop_before(bucket)
+  local newest = number('tb')
+  for old = newest - 2, math.min(newest, bucket - 2) do
+    -- Frees it in the background. One may have a million requests, for which Redis would stand still for a second.
+    local reply = redis.pcall('UNLINK', bucket_key(old))
+    -- A user with an older ACL may not run it.
+    if type(reply) == 'table' then redis.call('DEL', bucket_key(old)) end
+  end
+end
+
 -- What is known of a settled request, or false. The bucket before the current one is in use if there are newer ones than it.
 local function tombstone(id, now, recent_only)
   local bucket, newest = bucket_at(now), number('tb')
@@ -151,14 +162,12 @@ local function entomb(id, sub, actual, entry, reserved_at)
   local bucket, newest = bucket_at(entry_ms), number('tb')
   local key = bucket_key(bucket)
   if bucket ~= newest then
-    -- Each key has had an older bucket.
-    for passed = math.max(newest + 1, bucket - 2), bucket do
-      redis.call('DEL', bucket_key(passed))
-    end
+    drop_before(bucket)
     set('tb', bucket)
   end
   redis.call('HSET', key, id, cost_text(actual, sub) .. '@' .. entry)
-  if bucket ~= newest then redis.call('PEXPIRE', key, 2 * KEEP_MS + RECENT_MS) end
+  -- For a bucket that neither a later one nor a leader drops. Redis may free it in the foreground.
+  if bucket ~= newest then redis.call('PEXPIRE', key, 4 * KEEP_MS) end
   return entry_ms
 end
 

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Expires holds whose lease has ended, and forgets expired ones whose time is over.
+-- Expires holds whose lease has ended, and forgets expired ones and settled requests whose time is over.
 --
 --   KEYS     bal rsv tmb tmb tmb led gc: see ledger/holds; 8 exp: see ledger/previous
 --   ARGV     1 maximum number of holds, and of expired ones
@@ -10,7 +10,7 @@
 --!include ledger/previous
 
 local max = tonumber(ARGV[1])
-load_fields({ 'p', 'h', 'x', 'n' })
+load_fields({ 'p', 'h', 'x', 'n', 'tb' })
 if not field('p') then return {} end
 local now = now_ms()
 local reaped = expire_due(now, max)
@@ -19,4 +19,6 @@ for _, id in ipairs(redis.call('ZRANGE', GC, '-inf', text(now), 'BYSCORE', 'LIMI
   redis.call('HDEL', RSV, id)
   redis.call('ZREM', GC, id)
 end
+-- A bucket that is full goes when the next one begins; those of an account that is used no more go here.
+if bucket_at(now) > number('tb') then drop_before(bucket_at(now)) end
 return done(reaped)

@@ -87,6 +87,25 @@ test('the controller publishes, credits and reaps; the proxy follows, reads, bil
   await proxy.state.removeExchange('o', 'r', 'r')
   await proxy.state.appendLog('line')
   expect(await proxy.state.recentLog(1)).toEqual(['line'])
+  // Also what a script tries first.
+  expect(await server.command('ACL', 'LOG')).toEqual([])
+})
+
+test('a proxy whose user may not run UNLINK settles all the same', async () => {
+  await server.command('ACL', 'SETUSER', 'older', 'on', '>change-me', '~*', '+@all', '-unlink')
+  const url = `redis://older:change-me@127.0.0.1:${server.port}`
+  const older = createRedisStore({ url, sealing, log: silent, instance: 'older' })
+  try {
+    const account = 'acc-older'
+    await fund(controller.ledger, account, 100)
+    const at = await hold(older.ledger, reservation('r1', 10, { account }))
+    expect(await settle(older.ledger, 'r1', 5, at, { account })).toBe('OK')
+    expect(await older.ledger.balance(account)).toMatchObject({ posted: 95, held: 0 })
+    expect(await server.command('ACL', 'LOG')).not.toEqual([])
+  } finally {
+    await older.close()
+    await server.command('ACL', 'LOG', 'RESET')
+  }
 })
 
 describe('a proxy may not', () => {

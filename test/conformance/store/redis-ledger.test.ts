@@ -182,14 +182,55 @@ test('without memory nothing is admitted, and admitted holds are renewed, settle
   await hold(ledger(), reservation('r3', 90))
 })
 
+const withoutTombstones = new Set(['bal', 'crd', 'led'].map((name) => keyOf(name)))
+
 test('a settled hold leaves nothing but its entry after half an hour', async () => {
   await fund(ledger(), ACCOUNT, 100)
   const at = await hold(ledger(), reservation('r1', 10))
   await settle(ledger(), 'r1', 10, at)
   expect((await keysOf()).size).toBe(4)
-  await current.advance(2 * KEEP_MS + 60_001)
+  await current.advance(2 * KEEP_MS - 1)
+  await ledger().reap(ACCOUNT, 10)
+  expect((await keysOf()).size).toBe(4)
+  await current.advance(1)
+  await ledger().reap(ACCOUNT, 10)
+  expect(await keysOf()).toEqual(withoutTombstones)
+})
+
+test('without a leader a settled hold leaves nothing but its entry after an hour', async () => {
+  await fund(ledger(), ACCOUNT, 100)
+  const at = await hold(ledger(), reservation('r1', 10))
+  await settle(ledger(), 'r1', 10, at)
+  await current.advance(4 * KEEP_MS + 1)
   await until(async () => (await keysOf()).size === 3, 'the tombstones to expire')
-  expect(await keysOf()).toEqual(new Set(['bal', 'crd', 'led'].map((name) => keyOf(name))))
+  expect(await keysOf()).toEqual(withoutTombstones)
+})
+
+test('the settled requests of a quarter of an hour are freed in the background', async () => {
+  const freed = async () =>
+    Number(/lazyfreed_objects:(\d+)/.exec(String(await command('INFO', 'memory')))?.[1])
+  // Redis frees a small key at once.
+  const settleMany = async (name: string) => {
+    for (let n = 0; n < 600; n++) {
+      const at = await hold(ledger(), reservation(`${name}${n}`, 1))
+      await settle(ledger(), `${name}${n}`, 1, at)
+    }
+  }
+  await fund(ledger(), ACCOUNT, 2_000)
+  const before = await freed()
+  await settleMany('a')
+  await current.advance(KEEP_MS)
+  await settleMany('b')
+  await current.advance(KEEP_MS)
+  const at = await hold(ledger(), reservation('next', 1))
+  await settle(ledger(), 'next', 1, at)
+  await until(
+    async () => (await freed()) === before + 1,
+    'the first bucket to be freed when the third begins',
+  )
+  await current.advance(2 * KEEP_MS)
+  await ledger().reap(ACCOUNT, 10)
+  await until(async () => (await freed()) === before + 2, 'the second bucket to be freed by a leader')
 })
 
 test('a bucket of settled requests begins empty, even if its key was used just before', async () => {
