@@ -19,7 +19,7 @@ import { ChangeFollower } from './follow.ts'
 import { hashesOfKeys, inspect, readManifest } from './inspect.ts'
 import { lifetime } from './lifetime.ts'
 import { accountField, keyField, verifyEnvelope } from './manifest.ts'
-import { openRecord, openTable } from './open-sealed.ts'
+import { openRecord, TableOpener } from './open-sealed.ts'
 import { publishCall } from './publication.ts'
 
 /** Time for commands on the table, which may have megabytes. */
@@ -42,12 +42,13 @@ export function createRedisConfig(
   log: Log,
 ): RedisConfig {
   const followers = new Set<ChangeFollower>()
+  const opener = new TableOpener(ring, TABLE)
 
   async function table(): Promise<PublishedTable | undefined> {
     const reply = tableReply.parse(await connection.run('config/table', [TABLE, MANIFEST], [], LARGE_MS))
     const sealed = verifyEnvelope(TABLE, reply.sealed, reply.note)
     if (sealed === undefined) return undefined
-    const document = await openTable(ring, TABLE, sealed)
+    const document = await opener.open(sealed)
     // Later publications may not have changed the table.
     return {
       epoch: reply.epoch ?? document.epoch,

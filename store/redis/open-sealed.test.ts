@@ -8,11 +8,12 @@ import {
 } from '../../contract/table/records.ts'
 import { RecordUnreadable } from '../contract.ts'
 import { ephemeralKeyRing } from '../sealing.ts'
-import { openTable } from './open-sealed.ts'
+import { TableOpener } from './open-sealed.ts'
 import { tableText } from './table-text.ts'
 
 const NAME = 'the-table'
 const ring = ephemeralKeyRing()
+const open = (text: string) => new TableOpener(ring, NAME).open(text)
 
 const route = (model: string): RouteRecord => ({
   name: model,
@@ -58,23 +59,49 @@ test.each([
   ['as an older controller wrote it', sealed],
 ])('a table opens %s, with routes in order and channels of each namespace', async (_, seal) => {
   const published = document(120)
-  expect(await openTable(ring, NAME, seal(published))).toEqual(published)
+  expect(await open(seal(published))).toEqual(published)
   const empty = { ...published, table: { version: TABLE_VERSION, namespaces: {} } }
-  expect(await openTable(ring, NAME, seal(empty))).toEqual(empty)
+  expect(await open(seal(empty))).toEqual(empty)
 })
 
 test('a large table lets other work run while it opens', async () => {
   let turns = 0
-  let open = true
+  let opening = true
   const other = () => {
     turns++
-    if (open) setImmediate(other)
+    if (opening) setImmediate(other)
   }
   setImmediate(other)
-  await openTable(ring, NAME, inLines(document(500)))
-  open = false
-  // Two namespaces of ten steps each.
-  expect(turns).toBeGreaterThanOrEqual(20)
+  await open(inLines(document(500)))
+  opening = false
+  // Two namespaces of fifty steps each.
+  expect(turns).toBeGreaterThanOrEqual(100)
+})
+
+test('what did not change since the last table is the same object, and the rest is read', async () => {
+  const opener = new TableOpener(ring, NAME)
+  const { default: before, team: teamBefore } = (await opener.open(inLines(document(3)))).table.namespaces
+  const changed = document(3)
+  const namespaces = changed.table.namespaces
+  Object.assign(namespaces.default?.routes[1] ?? {}, { free: false })
+  Object.assign(namespaces.team?.channels.other ?? {}, { baseURL: 'http://127.0.0.1:2' })
+  const opened = await opener.open(inLines(changed))
+  expect(opened).toEqual(changed)
+  const { default: after, team } = opened.table.namespaces
+  expect(after?.routes.map((one, index) => one === before?.routes[index])).toEqual([true, false, true])
+  expect(team?.channels.other).not.toBe(teamBefore?.channels.other)
+  expect(team?.channels.main).toBe(teamBefore?.channels.main)
+  const again = (await opener.open(inLines(changed))).table.namespaces
+  expect(again.default?.routes[0]).toBe(before?.routes[0])
+  expect(again.default?.routes[1]).toBe(after?.routes[1])
+})
+
+test('a table that does not open leaves the next one what the last one had', async () => {
+  const opener = new TableOpener(ring, NAME)
+  const { default: before } = (await opener.open(inLines(document(1)))).table.namespaces
+  await expect(opener.open(ring.seal(NAME, '{'))).rejects.toBeInstanceOf(RecordUnreadable)
+  const { default: after } = (await opener.open(inLines(document(1)))).table.namespaces
+  expect(after?.routes[0]).toBe(before?.routes[0])
 })
 
 /** A table whose last route of a namespace, or one of its channels, is changed. */
@@ -108,16 +135,12 @@ test.each([
   ],
   ['a text', 'x', 'does not match the schema at its root'],
 ])('%s that breaks the schema is named by its place', async (_, value, problem) => {
-  await expect(openTable(ring, NAME, sealed(value))).rejects.toEqual(
-    new RecordUnreadable(`${NAME}: ${problem}`),
-  )
+  await expect(open(sealed(value))).rejects.toEqual(new RecordUnreadable(`${NAME}: ${problem}`))
 })
 
 test('a table that is no JSON, and one under another name, do not open', async () => {
   const texts = ['{"epoch"', tableText(document(3)).replace('"display":{}}', '"display":{}')]
   for (const text of texts)
-    await expect(openTable(ring, NAME, ring.seal(NAME, text))).rejects.toEqual(
-      new RecordUnreadable(`${NAME}: not JSON`),
-    )
-  await expect(openTable(ring, NAME, ring.seal('another', '{}'))).rejects.toBeInstanceOf(RecordUnreadable)
+    await expect(open(ring.seal(NAME, text))).rejects.toEqual(new RecordUnreadable(`${NAME}: not JSON`))
+  await expect(open(ring.seal('another', '{}'))).rejects.toBeInstanceOf(RecordUnreadable)
 })

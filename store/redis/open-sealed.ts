@@ -1,17 +1,19 @@
 /** From the sealed text of a record to the record. Errors never quote the text. */
 import { z } from 'zod'
 import {
+  type ChannelRecord,
   channelRecord,
   type PublishedTable,
   publishedTableOf,
+  type RouteRecord,
   routeRecord,
 } from '../../contract/table/records.ts'
 import { RecordUnreadable } from '../contract.ts'
 import type { KeyRing } from '../sealing.ts'
-import { partsOf } from './table-text.ts'
+import { partsOf, type TableParts } from './table-text.ts'
 
-/** Routes or channels that are parsed and checked before others have their turn: less than a millisecond of work. */
-const CHECKED_AT_ONCE = 50
+/** Routes or channels that are read before others have their turn: a fifth of a millisecond of work. */
+const READ_AT_ONCE = 10
 
 /** A table whose routes and channels are not checked yet. */
 const outline = publishedTableOf(z.unknown(), z.unknown())
@@ -21,34 +23,67 @@ export function openRecord<R>(ring: KeyRing, name: string, sealed: string, schem
   return checked(name, () => schema.parse(JSON.parse(ring.open(name, sealed).text)))
 }
 
+/** Routes or channels by the text that each was read from. */
+type ByText<R> = ReadonlyMap<string, R>
+
 /**
- * Opens a table in steps: one of a thousand routes takes as long as a hundred requests, which must not wait for all of it.
- * Throws RecordUnreadable.
+ * Opens each published table in steps: one of a thousand routes takes as long as a hundred requests, which must not wait for
+ * all of it. A route or channel whose text did not change since the last table is the same object again, and is not read twice.
  */
-export async function openTable(ring: KeyRing, name: string, sealed: string): Promise<PublishedTable> {
-  const { text } = checked(name, () => ring.open(name, sealed))
-  await othersTurn()
-  const parts = checked(name, () => partsOf(text))
-  const { epoch, generation, table } = checked(name, () => outline.parse(parts.outline))
-  const read = (part: unknown): unknown =>
-    typeof part === 'number' ? JSON.parse(parts.texts[part] ?? '') : part
-  const namespaces: PublishedTable['table']['namespaces'] = {}
-  for (const [namespace, { routes, channels }] of Object.entries(table.namespaces)) {
-    const at = ['table', 'namespaces', namespace]
-    namespaces[namespace] = {
-      routes: (
-        await inSteps(name, [...at, 'routes'], Object.entries(routes), (part) =>
-          routeRecord.parse(read(part)),
-        )
-      ).map(([, route]) => route),
-      channels: Object.fromEntries(
-        await inSteps(name, [...at, 'channels'], Object.entries(channels), (part) =>
-          channelRecord.parse(read(part)),
-        ),
-      ),
-    }
+export class TableOpener {
+  readonly #ring: KeyRing
+  readonly #name: string
+  #routes: ByText<RouteRecord> = new Map()
+  #channels: ByText<ChannelRecord> = new Map()
+
+  constructor(ring: KeyRing, name: string) {
+    this.#ring = ring
+    this.#name = name
   }
-  return { epoch, generation, table: { ...table, namespaces } }
+
+  /** Throws RecordUnreadable. */
+  async open(sealed: string): Promise<PublishedTable> {
+    const name = this.#name
+    const { text } = checked(name, () => this.#ring.open(name, sealed))
+    await othersTurn()
+    const parts = checked(name, () => partsOf(text))
+    const { epoch, generation, table } = checked(name, () => outline.parse(parts.outline))
+    const routesNow = new Map<string, RouteRecord>()
+    const channelsNow = new Map<string, ChannelRecord>()
+    const readRoute = reader(routeRecord, parts, this.#routes, routesNow)
+    const readChannel = reader(channelRecord, parts, this.#channels, channelsNow)
+    const namespaces: PublishedTable['table']['namespaces'] = {}
+    for (const [namespace, { routes, channels }] of Object.entries(table.namespaces)) {
+      const at = ['table', 'namespaces', namespace]
+      namespaces[namespace] = {
+        routes: (await inSteps(name, [...at, 'routes'], Object.entries(routes), readRoute)).map(
+          ([, route]) => route,
+        ),
+        channels: Object.fromEntries(
+          await inSteps(name, [...at, 'channels'], Object.entries(channels), readChannel),
+        ),
+      }
+    }
+    this.#routes = routesNow
+    this.#channels = channelsNow
+    return { epoch, generation, table: { ...table, namespaces } }
+  }
+}
+
+/** Reads the parts of one kind, which are numbers of texts, or objects where the document has no lines. */
+function reader<R>(
+  schema: z.ZodType<R>,
+  { texts }: TableParts,
+  before: ByText<R>,
+  now: Map<string, R>,
+): (part: unknown) => R {
+  return (part) => {
+    if (typeof part !== 'number') return schema.parse(part)
+    const text = texts[part] ?? ''
+    const record = before.get(text) ?? schema.parse(JSON.parse(text))
+    now.set(text, record)
+    return record
+  }
 }
 
 /** `at`: where the entries stand in the record. */
@@ -59,9 +94,9 @@ async function inSteps<R>(
   read: (part: unknown) => R,
 ): Promise<[string, R][]> {
   const found: [string, R][] = []
-  for (const [key, value] of entries) {
-    found.push([key, checked(name, () => read(value), [...at, key])])
-    if (found.length % CHECKED_AT_ONCE === 0) await othersTurn()
+  for (const [key, part] of entries) {
+    found.push([key, checked(name, () => read(part), [...at, key])])
+    if (found.length % READ_AT_ONCE === 0) await othersTurn()
   }
   return found
 }
