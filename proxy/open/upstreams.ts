@@ -34,8 +34,8 @@ export function openUpstreams(env: Environment, limits: Limits, metrics: Pick<Pr
       const earlier = new Map(before.channels())
       dispatchers.retain(channels)
       health.retain(channels)
-      for (const [key, channel] of channels)
-        if (!isDeepStrictEqual(channel, earlier.get(key))) health.reset(key)
+      const changed = [...channels].filter(([key, channel]) => !isDeepStrictEqual(channel, earlier.get(key)))
+      health.reset(new Set(changed.map(([key]) => key)))
     },
     stop: () => dispatchers.close(),
   }

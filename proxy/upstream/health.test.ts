@@ -58,10 +58,19 @@ describe('ejection', () => {
     const { health, fail, ejectedFor } = setUp()
     fail('transient', 3)
     fail('model_gone', 3, undefined, 'other')
-    health.reset('default/main2')
+    health.reset(new Set(['default/main2']))
     expect(ejectedFor()).toBe(1_000)
-    health.reset(CHANNEL)
+    health.reset(new Set([CHANNEL]))
     expect(ejectedFor()).toBe(0)
+    expect(ejectedFor('other')).toBe(0)
+  })
+
+  test('new settings of a channel leave the models of another one ejected', () => {
+    const { health, fail, ejectedFor } = setUp()
+    fail('model_gone', 3, undefined, 'other')
+    health.reset(new Set(['default/main2']))
+    expect(ejectedFor('other')).toBe(1_000)
+    health.reset(new Set([CHANNEL]))
     expect(ejectedFor('other')).toBe(0)
   })
 

@@ -124,14 +124,15 @@ export class ChannelHealth {
       if (!channels.has(name) && inFlight === 0) this.#channels.delete(name)
   }
 
-  /** Forgets the failures of a channel whose settings changed: the change may have fixed them. */
-  reset(channel: string): void {
-    const entry = this.#channels.get(channel)
-    if (entry === undefined) return
-    entry.ejection = new Ejection()
-    entry.limitedUntil = 0
-    for (const pair of [...this.#pairs.keys()])
-      if (pair.startsWith(pairOf(channel, ''))) this.#pairs.delete(pair)
+  /** Forgets the failures of channels whose settings changed: the change may have fixed them. */
+  reset(channels: ReadonlySet<string>): void {
+    for (const channel of channels) {
+      const entry = this.#channels.get(channel)
+      if (entry === undefined) continue
+      entry.ejection = new Ejection()
+      entry.limitedUntil = 0
+    }
+    for (const pair of [...this.#pairs.keys()]) if (channels.has(channelOf(pair))) this.#pairs.delete(pair)
   }
 
   /** All channels that were used, for metrics. */
@@ -175,3 +176,5 @@ function ejectionEnd(entry: Channel, now: number): number {
 function pairOf(channel: string, model: string): string {
   return `${channel} ${model}`
 }
+
+const channelOf = (pair: string) => pair.slice(0, pair.indexOf(' '))
