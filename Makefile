@@ -134,7 +134,7 @@ generate: install ## Rewrite the files made from the schemas: crds/, reference d
 testdata: install ## Rewrite the golden files; read the diff before you commit it
 	@node tools/testdata.ts
 
-bench: install ## Measure the gateway beside direct, a passthrough and nginx, in about 45 minutes; needs Go, Redis and nginx
+bench: install ## Measure the gateway beside direct, a passthrough and nginx, in about 50 minutes; needs Go, Redis and nginx
 	@node bench/main.ts
 
 bench-hour: install ## Measure the memory of the gateway through an hour of load; needs 10 GB of disk

@@ -1,6 +1,7 @@
 /**
  * The figures of onthebench.ai, in its definitions (repository GetBusbar/benchmarking). The server under test has half of the
- * cores to itself, upstream and load generator have the others.
+ * cores to itself, upstream and load generator have the others. As in that suite, the sweep comes first, so that all else
+ * is measured on a server that has run for a while.
  *
  * - added latency: p99 over direct with one connection.
  * - frontier: most requests a second while 99 % finish within a bound and none fails, from one sweep of connections.
@@ -95,7 +96,7 @@ export async function runYardstick({ start, measureMs, onLine }: YardstickOption
     return rungs
   }
 
-  try {
+  const measureStreams = async () => {
     const tokens = await added(TOKENS, TOKENS_MS, ({ first, gap }) => [
       at(first, 'p50'),
       at(gap, 'p50'),
@@ -104,21 +105,22 @@ export async function runYardstick({ start, measureMs, onLine }: YardstickOption
     console.error('yardstick: tokens')
     const streams = await sweep(TOKENS, STREAMS, STREAMS_MS)
     console.error('yardstick: streams')
+    return (target: Target) => {
+      const [addedFirstTokenMicros, addedGapP50Micros, addedGapP99Micros] = tokens(target)
+      return { addedFirstTokenMicros, addedGapP50Micros, addedGapP99Micros, streams: streams.get(target) }
+    }
+  }
+
+  try {
     for (const [path, scenario] of [
       ['passthrough', JSON_CHAT],
       ['translated', JSON_TRANSLATED],
     ] as const) {
-      const latency = await added(scenario, measureMs, ({ latency }) => [at(latency, 'p99')])
       const rungs = await sweep(scenario, CONNECTIONS, measureMs)
+      const streaming = path === 'passthrough' ? await measureStreams() : undefined
+      const latency = await added(scenario, measureMs, ({ latency }) => [at(latency, 'p99')])
       for (const { target, cores } of contestants) {
         const [addedP99Micros = Number.NaN] = latency(target)
-        const [addedFirstTokenMicros, addedGapP50Micros, addedGapP99Micros] = tokens(target)
-        const ofStreams = {
-          addedFirstTokenMicros,
-          addedGapP50Micros,
-          addedGapP99Micros,
-          streams: streams.get(target),
-        }
         onLine({
           kind: 'yardstick',
           target: target.name,
@@ -126,7 +128,7 @@ export async function runYardstick({ start, measureMs, onLine }: YardstickOption
           path,
           addedP99Micros,
           rungs: rungs.get(target) ?? [],
-          ...(path === 'passthrough' && ofStreams),
+          ...streaming?.(target),
         })
       }
     }
