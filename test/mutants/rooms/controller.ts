@@ -180,7 +180,7 @@ export const CONTROLLER: Mutant[] = [
   ),
 
   ...faults(
-    'controller/publish/credits.ts',
+    'controller/publish/accounts.ts',
     'controller/publish/credits.test.ts',
     // A wiped ledger gets every account's credits again: spent money is given away.
     ['mayCreate && (!account.used || this.#isProven(id, account))', 'mayCreate'],
@@ -188,11 +188,12 @@ export const CONTROLLER: Mutant[] = [
     ['mayCreate && (!account.used ||', '(!account.used ||'],
     // An account that was never opened counts as lost.
     ['account.used ? this.#lose(id, account) : withhold(account)', 'this.#lose(id, account)'],
+  ),
+  ...faults(
+    'controller/publish/credits.ts',
+    'controller/publish/credits.test.ts',
     // A controller that was replaced credits accounts.
-    [
-      "if (reply === 'FENCED') throw new Fenced()\n    if (reply === 'NOACCT') {",
-      "if (reply === 'NOACCT') {",
-    ],
+    ["if (reply === 'FENCED') throw new Fenced()\n", ''],
   ),
 
   ...faults(
@@ -434,7 +435,7 @@ export const CONTROLLER: Mutant[] = [
     '',
   ]),
   ...faults('controller/publish/credits.ts', 'controller/publish/credits.test.ts', [
-    'if (sub !== undefined) this.#addSub(accountId, sub)',
+    'if (sub !== undefined) accounts.addSub(account, sub)',
     '',
   ]),
   ...faults('controller/books/note.ts', 'controller/publish/credits.test.ts', [

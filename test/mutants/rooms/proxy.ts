@@ -210,6 +210,8 @@ export const PROXY: Mutant[] = [
     'proxy/upstream/health.test.ts',
     // An inconclusive probe keeps a healthy channel out.
     ['for (const [ejection, probe] of probes) ejection.unproven(probe)', ''],
+    // New settings of one channel end the ejections of models on all.
+    ['if (channels.has(channelOf(pair))) ', ''],
   ),
 
   // A model disappears while all its channels are ejected.

@@ -35,7 +35,11 @@ export const STORE: Mutant[] = [
     'store/redis/open-sealed.ts',
     'store/redis/open-sealed.test.ts',
     // All requests wait until a large table is checked.
-    ['if (found.length % CHECKED_AT_ONCE === 0) await othersTurn()', ''],
+    ['if (found.length % READ_AT_ONCE === 0) await othersTurn()', ''],
+    // Each table is read as a whole.
+    ['before.get(text) ?? ', ''],
+    // What was the same twice is read at the third table.
+    ['    now.set(text, record)\n', '    if (!before.has(text)) now.set(text, record)\n'],
     // The error does not say in which route.
     ['[...at, ...(error.issues[0]?.path ?? [])]', '[...(error.issues[0]?.path ?? [])]'],
   ),
@@ -278,13 +282,24 @@ export const STORE: Mutant[] = [
     // The tombstones of a quarter of an hour are dropped when it ends.
     ["return redis.call('HGET', bucket_key(bucket - 1), id)", 'return found'],
     // Tombstones stay for ever.
-    ["if bucket ~= newest then redis.call('PEXPIRE', key, 2 * KEEP_MS + RECENT_MS) end", ''],
+    ["if bucket ~= newest then redis.call('PEXPIRE', key, 4 * KEEP_MS) end", ''],
     // A request that was settled long ago counts as settled now.
-    ["redis.call('DEL', bucket_key(passed))", ''],
+    ['    drop_before(bucket)\n', ''],
+    // Redis stands still while it frees a million settled requests.
+    ["redis.pcall('UNLINK',", "redis.pcall('DEL',"],
+    // The bucket before the current one is dropped, and a settle that is repeated is charged twice.
+    ['math.min(newest, bucket - 2)', 'math.min(newest, bucket - 1)'],
     // The rest of many holds that ended together is never expired.
     ['if #due > max then next_end = due[max + 1].lease_end end', ''],
     // A settle that is repeated is charged twice if the clock was set back.
     ["if reserved_at > entry_ms then set('sb'", "if false then set('sb'"],
+  ),
+
+  ...faults(
+    'store/lua/ledger/reap.lua',
+    REDIS_LEDGER,
+    // The settled requests of an account that is used no more stay until Redis frees them in the foreground.
+    ["if bucket_at(now) > number('tb') then drop_before(bucket_at(now)) end\n", ''],
   ),
 
   ...faults(
