@@ -218,6 +218,21 @@ describe("changes behind the store's back", () => {
     },
   )
 
+  test('the missing ones of hundreds of records are found', async () => {
+    const { config } = open()
+    const names = Array.from({ length: 450 }, (_, n) => `key-${n}`)
+    const missing = names.filter((_, n) => n % 3 === 0)
+    await config.publish(publication(await config.newEpoch(), 1, { keys: put(...names) }))
+    await server.command('DEL', ...missing.map((name) => keyRecordKey(`hash-${name}`)))
+    const { keys, spoilt } = await config.inspect()
+    expect(spoilt).toEqual({ table: 0, key: 150, account: 0 })
+    const expected = names.map((name) => [
+      `hash-${name}`,
+      missing.includes(name) ? NOT_REAL : digest(keyOf(name)),
+    ])
+    expect([...keys].sort()).toEqual(expected.sort())
+  })
+
   test.each<[string, (old: string) => Promise<unknown>]>([
     ['was deleted', () => server.command('DEL', TABLE)],
     ['is garbage', () => server.command('SET', TABLE, 'garbage')],

@@ -21,6 +21,12 @@ export const KEYS: Mutant[] = [
     ['if (counted && found !== undefined) this.#left += 1', ''],
   ),
 
+  // The controller repairs other records than those that are missing.
+  ...faults('store/redis/inspect.ts', 'test/conformance/store/redis-config.test.ts', [
+    'part[index - 1]',
+    'records[index - 1]',
+  ]),
+
   // Most of many keys are missing from the list and refused in a flood.
   ...faults('store/redis/inspect.ts', 'test/conformance/store/redis-config.test.ts', [
     "while (cursor !== '0')",
