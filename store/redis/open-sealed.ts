@@ -12,8 +12,8 @@ import { RecordUnreadable } from '../contract.ts'
 import type { KeyRing } from '../sealing.ts'
 import { partsOf, type TableParts } from './table-text.ts'
 
-/** Routes or channels that are read before others have their turn: a fifth of a millisecond of work. */
-const READ_AT_ONCE = 10
+/** Milliseconds of work on routes and channels before others have their turn. */
+const AT_ONCE_MS = 0.5
 
 /** A table whose routes and channels are not checked yet. */
 const outline = publishedTableOf(z.unknown(), z.unknown())
@@ -33,17 +33,22 @@ type ByText<R> = ReadonlyMap<string, R>
 export class TableOpener {
   readonly #ring: KeyRing
   readonly #name: string
+  readonly #now: () => number
   #routes: ByText<RouteRecord> = new Map()
   #channels: ByText<ChannelRecord> = new Map()
 
-  constructor(ring: KeyRing, name: string) {
+  /** `now`: milliseconds, monotonic. */
+  constructor(ring: KeyRing, name: string, now = () => performance.now()) {
     this.#ring = ring
     this.#name = name
+    this.#now = now
   }
 
   /** Throws RecordUnreadable. */
   async open(sealed: string): Promise<PublishedTable> {
     const name = this.#name
+    // This turn had to compare the hash of the text: a millisecond for a megabyte.
+    await othersTurn()
     const { text } = checked(name, () => this.#ring.open(name, sealed))
     await othersTurn()
     const parts = checked(name, () => partsOf(text))
@@ -55,18 +60,33 @@ export class TableOpener {
     const namespaces: PublishedTable['table']['namespaces'] = {}
     for (const [namespace, { routes, channels }] of Object.entries(table.namespaces)) {
       const at = ['table', 'namespaces', namespace]
+      const readRoutes = await this.#inSteps([...at, 'routes'], routes, readRoute)
+      const readChannels = await this.#inSteps([...at, 'channels'], channels, readChannel)
       namespaces[namespace] = {
-        routes: (await inSteps(name, [...at, 'routes'], Object.entries(routes), readRoute)).map(
-          ([, route]) => route,
-        ),
-        channels: Object.fromEntries(
-          await inSteps(name, [...at, 'channels'], Object.entries(channels), readChannel),
-        ),
+        routes: readRoutes.map(([, route]) => route),
+        channels: Object.fromEntries(readChannels),
       }
     }
     this.#routes = routesNow
     this.#channels = channelsNow
     return { epoch, generation, table: { ...table, namespaces } }
+  }
+
+  /** `at`: where the parts stand in the record. */
+  async #inSteps<R>(
+    at: readonly string[],
+    parts: object,
+    read: (part: unknown) => R,
+  ): Promise<[string, R][]> {
+    const found: [string, R][] = []
+    let since = this.#now()
+    for (const [key, part] of Object.entries(parts)) {
+      found.push([key, checked(this.#name, () => read(part), [...at, key])])
+      if (this.#now() - since < AT_ONCE_MS) continue
+      await othersTurn()
+      since = this.#now()
+    }
+    return found
   }
 }
 
@@ -84,21 +104,6 @@ function reader<R>(
     now.set(text, record)
     return record
   }
-}
-
-/** `at`: where the entries stand in the record. */
-async function inSteps<R>(
-  name: string,
-  at: readonly string[],
-  entries: readonly [string, unknown][],
-  read: (part: unknown) => R,
-): Promise<[string, R][]> {
-  const found: [string, R][] = []
-  for (const [key, part] of entries) {
-    found.push([key, checked(name, () => read(part), [...at, key])])
-    if (found.length % READ_AT_ONCE === 0) await othersTurn()
-  }
-  return found
 }
 
 const othersTurn = () => new Promise(setImmediate)
