@@ -23,7 +23,7 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 8)
 const ROUND_MS = 1_200
 /** V8 has compiled nearly all functions of a gateway after 5,000 requests. */
 const WARM_UP_MS = 4_000
-/** As long as a window of that suite. */
+/** As long as a window of onthebench.ai. */
 const YARDSTICK_MS = 6_000
 const WORKERS = Number(process.env.BENCH_WORKERS ?? 1)
 

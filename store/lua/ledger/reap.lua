@@ -19,6 +19,6 @@ for _, id in ipairs(redis.call('ZRANGE', GC, '-inf', text(now), 'BYSCORE', 'LIMI
   redis.call('HDEL', RSV, id)
   redis.call('ZREM', GC, id)
 end
--- A bucket that is full goes when the next one begins; those of an account that is used no more go here.
+-- Settles drop the old buckets of an account that is in use, with each new one. Those of all others go here.
 if bucket_at(now) > number('tb') then drop_before(bucket_at(now)) end
 return done(reaped)
