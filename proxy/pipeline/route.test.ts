@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type RouteRecord, TABLE_VERSION } from '../../contract/table/records.ts'
+import { type ChannelRecord, type RouteRecord, TABLE_VERSION } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
-import { ENDPOINTS } from '../dialects/index.ts'
+import { ENDPOINTS, type Endpoint } from '../dialects/index.ts'
 import { RoutingTable } from '../table/routing.ts'
 import { testChannel } from '../table/testing.ts'
 import { notEligible, planRoute } from './route.ts'
@@ -13,32 +13,36 @@ const target = (name: string, more: Partial<RouteRecord['targets'][number]> = {}
   ...more,
 })
 
-function plan(model: string, route: Partial<RouteRecord>, account?: Partial<Caller['account']>) {
-  const full: RouteRecord = {
-    name: 'r',
-    model,
-    created: 0,
-    targets: [],
-    affinity: { mode: 'None', ttlMs: 1 },
-    retry: { attempts: 1, on: [] },
-    conversion: { unsupported: 'Drop' },
-    rewriteModel: false,
-    free: true,
-    display: {},
-    ...route,
-  }
-  const channels = {
-    a: testChannel('a'),
-    b: testChannel('b'),
-    m: testChannel('m', 'messages'),
-    e: testChannel('e', 'embeddings'),
-    i: testChannel('i', 'images'),
-  }
-  const table = new RoutingTable({
+const routeFor = (model: string, route: Partial<RouteRecord>): RouteRecord => ({
+  name: 'r',
+  model,
+  created: 0,
+  targets: [],
+  affinity: { mode: 'None', ttlMs: 1 },
+  retry: { attempts: 1, on: [] },
+  conversion: { unsupported: 'Drop' },
+  rewriteModel: false,
+  free: true,
+  display: {},
+  ...route,
+})
+
+const CHANNELS = {
+  a: testChannel('a'),
+  b: testChannel('b'),
+  m: testChannel('m', 'messages'),
+  e: testChannel('e', 'embeddings'),
+  i: testChannel('i', 'images'),
+}
+
+const tableOf = (route: RouteRecord, channels: Record<string, ChannelRecord> = CHANNELS) =>
+  new RoutingTable({
     epoch: 1,
     generation: 1,
-    table: { version: TABLE_VERSION, namespaces: { ns: { routes: [full], channels } } },
+    table: { version: TABLE_VERSION, namespaces: { ns: { routes: [route], channels } } },
   })
+
+function callerWith(account?: Partial<Caller['account']>): Caller {
   const key = {
     version: 1,
     id: 'k',
@@ -59,8 +63,12 @@ function plan(model: string, route: Partial<RouteRecord>, account?: Partial<Call
     overdraft: 0,
     ...account,
   } as const
-  const caller: Caller = { hash: 'h', key: { ...key, models: [], allowedIPs: [] }, account: account && payer }
-  return (model: string) => planRoute(table, caller, model, ENDPOINTS.chat)
+  return { hash: 'h', key: { ...key, models: [], allowedIPs: [] }, account: account && payer }
+}
+
+function plan(model: string, route: Partial<RouteRecord>, account?: Partial<Caller['account']>) {
+  const table = tableOf(routeFor(model, route))
+  return (model: string) => planRoute(table, callerWith(account), model, ENDPOINTS.chat)
 }
 
 const models = (planned: ReturnType<typeof planRoute>) =>
@@ -82,6 +90,30 @@ describe('planRoute', () => {
       ['ns/a', '$&'],
       ['ns/b', 'x-$&-y'],
     ])
+  })
+
+  test('finds the targets of a route once for each table and endpoint', () => {
+    const route = routeFor('gpt', { targets: [target('a'), target('e')] })
+    const table = tableOf(route)
+    const targetsOf = (used: RoutingTable, endpoint: Endpoint, account?: Partial<Caller['account']>) => {
+      const planned = planRoute(used, callerWith(account), 'gpt', endpoint)
+      return 'none' in planned ? [] : planned.targets
+    }
+    const found = targetsOf(table, ENDPOINTS.chat)
+    expect(found.map(({ key }) => key)).toEqual(['ns/a'])
+    expect(targetsOf(table, ENDPOINTS.chat, { enforced: false })).toBe(found)
+    expect(targetsOf(table, ENDPOINTS.embeddings).map(({ key }) => key)).toEqual(['ns/a', 'ns/e'])
+    // The next table may hold the same route, and another record of its channel.
+    const edited = { ...CHANNELS, a: { ...CHANNELS.a, baseURL: 'https://edited.test/v1' } }
+    const [next] = targetsOf(tableOf(route, edited), ENDPOINTS.chat)
+    expect(next?.channel.baseURL).toBe('https://edited.test/v1')
+  })
+
+  test('refuses a paying key although an earlier key was served without a price', () => {
+    const table = tableOf(routeFor('gpt', { free: false, targets: [target('a')] }))
+    const ask = (enforced: boolean) =>
+      models(planRoute(table, callerWith({ enforced }), 'gpt', ENDPOINTS.chat))
+    expect([ask(false), ask(true)]).toEqual([[['ns/a', 'gpt']], 'unpriced'])
   })
 
   test('skips channels that cannot serve the endpoint, unknown ones and those without weight', () => {

@@ -6,14 +6,20 @@ import { type LaneKind, type Serving, servingOf } from '../../contract/endpoints
 import type { Features } from '../../contract/features.ts'
 import type { ChannelRecord, RouteRecord, TargetRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
-import { ENDPOINTS, type Endpoint } from '../dialects/index.ts'
+import { DIALECTS, ENDPOINTS, type Endpoint } from '../dialects/index.ts'
 import { isMetered } from '../ledger/budgets.ts'
-import type { RoutingTable } from '../table/routing.ts'
+import type { RouteMatch, RoutingTable } from '../table/routing.ts'
 
-export interface RoutePlan {
+export interface RoutePlan extends Targets {
   route: RouteRecord
-  /** Absent if the gateway answers with an estimate. */
-  targets: PlannedTarget[]
+}
+
+/** The channels that can serve a route at an endpoint. Requests share them. */
+interface Targets {
+  /** None if the gateway answers with an estimate. */
+  targets: readonly PlannedTarget[]
+  /** Some upstream takes a prompt alone and answers with images. */
+  makesImages: boolean
 }
 
 export interface PlannedTarget {
@@ -43,8 +49,37 @@ export function planRoute(
   const { namespace } = caller.key
   const match = table.match(namespace, model)
   if (match === undefined) return { none: 'no_route' }
-  const { route, upstreamModel } = match
+  const { route } = match
   if (!usable(route, caller, model)) return { route, none: 'unpriced' }
+  // Each request that a wildcard matches has a match of its own.
+  const find = route.model === model ? knownTargets : findTargets
+  const found = find(table, namespace, match, endpoint)
+  return found === undefined ? { route, none: 'no_eligible_channel' } : { route, ...found }
+}
+
+const KNOWN = new WeakMap<RouteMatch, Map<Endpoint, Targets | undefined>>()
+
+/** Like findTargets, which takes the longer the more channels a route has, but once for a table. */
+function knownTargets(
+  table: RoutingTable,
+  namespace: string,
+  match: RouteMatch,
+  endpoint: Endpoint,
+): Targets | undefined {
+  const known = KNOWN.get(match) ?? new Map<Endpoint, Targets | undefined>()
+  if (known.has(endpoint)) return known.get(endpoint)
+  const found = findTargets(table, namespace, match, endpoint)
+  KNOWN.set(match, known.set(endpoint, found))
+  return found
+}
+
+/** Undefined: neither a channel nor the gateway itself can serve the endpoint. */
+function findTargets(
+  table: RoutingTable,
+  namespace: string,
+  { route, upstreamModel }: RouteMatch,
+  endpoint: Endpoint,
+): Targets | undefined {
   const targets: PlannedTarget[] = []
   let estimated = false
   for (const target of route.targets) {
@@ -64,7 +99,13 @@ export function planRoute(
       model: targetModel(target, upstreamModel),
     })
   }
-  return targets.length === 0 && !estimated ? { route, none: 'no_eligible_channel' } : { route, targets }
+  if (targets.length === 0 && !estimated) return undefined
+  return { targets, makesImages: targets.some(({ api }) => makesImages(api)) }
+}
+
+/** Upstreams that take a prompt alone answer with images. */
+function makesImages(api: ApiName | undefined): boolean {
+  return api !== undefined && DIALECTS[api].conversation === undefined
 }
 
 /** How a target serves an endpoint; undefined if it does not. */

@@ -12,12 +12,10 @@
  *
  * The journal logs and counts the call when it is over.
  */
-import type { ApiName } from '../../contract/apis.ts'
 import { isLater, type Soon } from '../../kit/soon.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { newAnswerId } from '../dialects/core/neutral/ids.ts'
 import type { ParsedRequest } from '../dialects/core/request.ts'
-import { DIALECTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import { budgetsOf } from '../ledger/budgets.ts'
 import { inputEstimate } from '../ledger/estimate.ts'
@@ -169,13 +167,8 @@ async function purchase(
   }
 }
 
-function orderOf({ route, targets }: RoutePlan, request: ParsedRequest): Order {
+function orderOf({ route, makesImages }: RoutePlan, request: ParsedRequest): Order {
   // A text prompt routed to an image model yields one image.
-  const images = request.head.images ?? (targets.some(({ api }) => makesImages(api)) ? 1 : 0)
+  const images = request.head.images ?? (makesImages ? 1 : 0)
   return { route, request, images }
-}
-
-/** Upstreams that take a prompt alone answer with images. */
-function makesImages(api: ApiName | undefined): boolean {
-  return api !== undefined && DIALECTS[api].conversation === undefined
 }

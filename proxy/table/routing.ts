@@ -2,15 +2,18 @@
 import { matchesGlob } from '../../contract/glob.ts'
 import type { ChannelRecord, PublishedTable, RouteRecord } from '../../contract/table/records.ts'
 
-/** A route that serves a model, with the part that a wildcard matched. */
-interface RouteMatch {
+/**
+ * A route that serves a model, with the part that a wildcard matched. A table has one match for each exact model, so what follows
+ * from it can be kept with it.
+ */
+export interface RouteMatch {
   route: RouteRecord
   /** Model to send upstream when a target names none; replaces `*` in one that does. */
   upstreamModel: string
 }
 
 interface NamespaceIndex {
-  exact: Map<string, RouteRecord>
+  exact: Map<string, RouteMatch>
   /** Longest prefix first. */
   wildcards: { prefix: string; route: RouteRecord }[]
   channels: Record<string, ChannelRecord>
@@ -28,7 +31,7 @@ export class RoutingTable {
       const index: NamespaceIndex = { exact: new Map(), wildcards: [], channels }
       for (const route of routes) {
         if (route.model.endsWith('*')) index.wildcards.push({ prefix: route.model.slice(0, -1), route })
-        else index.exact.set(route.model, route)
+        else index.exact.set(route.model, { route, upstreamModel: route.model })
       }
       index.wildcards.sort((a, b) => b.prefix.length - a.prefix.length)
       this.#namespaces.set(name, index)
@@ -39,7 +42,7 @@ export class RoutingTable {
   match(namespace: string, model: string): RouteMatch | undefined {
     const index = this.#namespaces.get(namespace)
     const exact = index?.exact.get(model)
-    if (exact !== undefined) return { route: exact, upstreamModel: model }
+    if (exact !== undefined) return exact
     for (const { prefix, route } of index?.wildcards ?? []) {
       if (model.length > prefix.length && model.startsWith(prefix)) {
         return { route, upstreamModel: model.slice(prefix.length) }
@@ -59,7 +62,7 @@ export class RoutingTable {
    */
   *models(namespace: string): Iterable<{ model: string; route: RouteRecord }> {
     const index = this.#namespaces.get(namespace)
-    for (const [model, route] of index?.exact ?? []) yield { model, route }
+    for (const [model, { route }] of index?.exact ?? []) yield { model, route }
     for (const { route } of index?.wildcards ?? [])
       for (const model of new Set(route.listed))
         if (this.match(namespace, model)?.route === route) yield { model, route }

@@ -27,19 +27,25 @@ export function choose<C extends Candidate>(candidates: readonly C[], random: nu
 
 /** The candidates that chance decides between; none when no channel with a weight has room for a request. */
 export function contenders<C extends Candidate>(candidates: readonly C[]): C[] {
-  const free = candidates.filter((c) => c.target.weight > 0 && !c.full)
-  const healthy = free.filter((c) => c.ejectedUntil === 0)
-  const leastTried = lowest(healthy.length > 0 ? healthy : free, (c) => c.tried)
-  return lowest(
-    lowest(leastTried, (c) => c.ejectedUntil),
-    (c) => c.target.priority,
-  )
+  let best: C[] = []
+  for (const candidate of candidates) {
+    if (candidate.target.weight <= 0 || candidate.full) continue
+    const [other] = best
+    const order = other === undefined ? 0 : compare(candidate, other)
+    if (order < 0) best = [candidate]
+    else if (order === 0) best.push(candidate)
+  }
+  return best
 }
 
-/** The candidates with the smallest rank, in their order. */
-function lowest<C>(candidates: readonly C[], rank: (candidate: C) => number): C[] {
-  const least = Math.min(...candidates.map(rank))
-  return candidates.filter((c) => rank(c) === least)
+/** Below 0 when `a` is the better choice. */
+function compare(a: Candidate, b: Candidate): number {
+  return (
+    Number(a.ejectedUntil > 0) - Number(b.ejectedUntil > 0) ||
+    a.tried - b.tried ||
+    a.ejectedUntil - b.ejectedUntil ||
+    a.target.priority - b.target.priority
+  )
 }
 
 function byWeight<C extends Candidate>(candidates: readonly C[], random: number): C | undefined {

@@ -18,9 +18,9 @@ export class Ejection {
     return this.#failures
   }
 
-  /** 0 when it may be used. */
-  ejectedUntil(now: number): number {
-    return this.#until > now ? this.#until : 0
+  /** When it ends, or ended; 0 when there was none since the last success. */
+  get until(): number {
+    return this.#until
   }
 
   /**

@@ -90,10 +90,10 @@ export class ChannelHealth {
 
   /** When the ejection of this channel, or of this model on it, ends; 0 when it may be used. */
   ejectedUntil(channel: string, model: string): number {
-    const now = this.#now()
-    const pair = this.#pairAt(channel, model)?.ejectedUntil(now) ?? 0
     const entry = this.#channels.get(channel)
-    return entry === undefined ? pair : Math.max(pair, ejectionEnd(entry, now))
+    const until = Math.max(this.#pairAt(channel, model)?.until ?? 0, entry === undefined ? 0 : endOf(entry))
+    // Few are ejected: a route of 100 channels need not look at the clock 100 times.
+    return until > 0 && until > this.#now() ? until : 0
   }
 
   succeeded({ channel, model }: Place): void {
@@ -142,7 +142,7 @@ export class ChannelHealth {
       channel,
       inFlight: entry.inFlight,
       consecutiveFailures: entry.ejection.failures,
-      ejected: ejectionEnd(entry, now) > 0,
+      ejected: endOf(entry) > now,
       lastFailure: entry.lastFailure,
     }))
   }
@@ -168,8 +168,9 @@ export class ChannelHealth {
   }
 }
 
-function ejectionEnd(entry: Channel, now: number): number {
-  return Math.max(entry.ejection.ejectedUntil(now), entry.limitedUntil > now ? entry.limitedUntil : 0)
+/** When the ejection of the whole channel ends, or ended. */
+function endOf({ ejection, limitedUntil }: Channel): number {
+  return Math.max(ejection.until, limitedUntil)
 }
 
 /** Channel names contain no space. */

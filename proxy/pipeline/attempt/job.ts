@@ -29,7 +29,7 @@ export interface AttemptJob {
   upload?: Upload | undefined
   lanes: Lanes
   route: RouteRecord
-  targets: PlannedTarget[]
+  targets: readonly PlannedTarget[]
   /** Absent for an endpoint that costs nothing. */
   bill: Pick<Bill, 'outputLimit' | 'attempting'> | undefined
   /** Channels that should serve, the best first: namespace/name. */

@@ -24,7 +24,7 @@ import { AnswerWatch } from './watch.ts'
 /** A request with the route that was found for it. */
 interface Routed {
   route: RouteRecord
-  targets: PlannedTarget[]
+  targets: readonly PlannedTarget[]
   request: ParsedRequest
 }
 

@@ -216,10 +216,18 @@ export const PIPELINE: Mutant[] = [
   ),
 
   // A channel excluded by weight 0 gets traffic.
-  ...faults('proxy/pipeline/route.ts', 'proxy/pipeline/route.test.ts', [
-    "if (target.weight === 0) return 'its weight is 0'",
-    '',
-  ]),
+  ...faults(
+    'proxy/pipeline/route.ts',
+    'proxy/pipeline/route.test.ts',
+    ["if (target.weight === 0) return 'its weight is 0'", ''],
+    // Every endpoint gets the channels of the one that was called first.
+    [
+      'if (known.has(endpoint)) return known.get(endpoint)',
+      'for (const first of known.values()) return first',
+    ],
+    // The targets are found anew for every request.
+    ['KNOWN.set(match, known.set(endpoint, found))', ''],
+  ),
 
   ...faults(
     'proxy/pipeline/body/read-body.ts',

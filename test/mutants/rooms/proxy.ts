@@ -214,11 +214,16 @@ export const PROXY: Mutant[] = [
     ['if (channels.has(channelOf(pair))) ', ''],
   ),
 
-  // A model disappears while all its channels are ejected.
-  ...faults('proxy/upstream/choose.ts', 'proxy/upstream/choose.test.ts', [
-    'healthy.length > 0 ? healthy : free',
-    'healthy',
-  ]),
+  ...faults(
+    'proxy/upstream/choose.ts',
+    'proxy/upstream/choose.test.ts',
+    // A model disappears while all its channels are ejected.
+    ['<= 0 || candidate.full', '<= 0 || candidate.full || candidate.ejectedUntil > 0'],
+    // An ejected channel is preferred to one that was tried more often.
+    ['Number(a.ejectedUntil > 0) - Number(b.ejectedUntil > 0) ||', ''],
+    // Chance picks among channels of all priorities.
+    ['a.target.priority - b.target.priority', '0'],
+  ),
 
   // A busy upstream is called again at once.
   ...faults('proxy/upstream/backoff.ts', 'proxy/upstream/backoff.test.ts', [

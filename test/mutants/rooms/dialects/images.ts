@@ -110,7 +110,7 @@ export const IMAGE_FAULTS: Mutant[] = [
     ['Math.max(texts, imageTokens(images))', 'texts'],
     ['outputTokens, tier, images, calls }', 'outputTokens, tier, calls }'],
   ),
-  ...faults('proxy/pipeline/serve.ts', MONEY, ['makesImages(api)) ? 1 : 0)', 'makesImages(api)) ? 0 : 0)']),
+  ...faults('proxy/pipeline/serve.ts', MONEY, ['makesImages ? 1 : 0', '0']),
   // Images cost nothing if the upstream reports no usage.
   ...faults(
     'proxy/ledger/bill.ts',
