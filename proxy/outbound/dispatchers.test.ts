@@ -38,7 +38,7 @@ describe('pools', () => {
     expect(server.accepted()).toBe(1)
   })
 
-  test('channels do not share connections, and parallel requests do not wait for each other', async () => {
+  test('parallel requests do not wait for each other', async () => {
     const waiting: ServerResponse[] = []
     const server = await httpServer((_req, res) => void waiting.push(res))
     const dispatchers = openDispatchers()
@@ -49,6 +49,39 @@ describe('pools', () => {
     expect(await Promise.all(answers)).toEqual(['ok', 'ok', 'ok'])
   })
 
+  test('channels of a namespace share connections if they connect alike', async () => {
+    const server = await httpServer((_req, res) => void res.end('ok'))
+    const dispatchers = openDispatchers()
+    const keyed = (key: string) => at(server, { auth: { scheme: 'Bearer', secret: key } })
+    await ask(dispatchers, 'default/a', keyed('one'))
+    await nextTurn()
+    await ask(dispatchers, 'default/b', keyed('two'))
+    await nextTurn()
+    expect(server.accepted()).toBe(1)
+    await ask(dispatchers, 'default/slow', at(server, { timeoutsMs: { ...TIMEOUTS, connect: 77 } }))
+    await nextTurn()
+    expect(server.accepted()).toBe(2)
+    await ask(dispatchers, 'other/a', keyed('one'))
+    expect(server.accepted()).toBe(3)
+  })
+
+  test('a connection stays open until no channel uses it', async () => {
+    const server = await httpServer((_req, res) => void res.end('ok'))
+    const elsewhere = await httpServer((_req, res) => void res.end('moved'))
+    const dispatchers = openDispatchers()
+    for (const key of ['default/a', 'default/b', 'default/c']) {
+      await ask(dispatchers, key, at(server))
+      await nextTurn()
+    }
+    dispatchers.retain(new Set(['default/a', 'default/b']))
+    expect(await ask(dispatchers, 'default/a', at(elsewhere))).toBe('moved')
+    await ask(dispatchers, 'default/b', at(server))
+    expect(server.accepted()).toBe(1)
+    dispatchers.retain(new Set(['default/a']))
+    await vi.waitFor(() => expect(server.sockets.size).toBe(0))
+    expect(elsewhere.sockets.size).toBe(1)
+  })
+
   test('retain closes the connections of removed channels: idle ones at once, the others after their answer', async () => {
     let waiting: ServerResponse | undefined
     const server = await httpServer((req, res) => {
@@ -56,7 +89,7 @@ describe('pools', () => {
       else res.end('ok')
     })
     const dispatchers = openDispatchers()
-    await ask(dispatchers, 'default/idle', at(server))
+    await ask(dispatchers, 'other/idle', at(server))
     const request = testRequest(server.origin)
     request.headers.accept = 'hold'
     const answer = send(dispatchers.get('default/busy', at(server)), request, TIMEOUTS, never)
@@ -67,7 +100,7 @@ describe('pools', () => {
     waiting?.end('finished')
     expect((await (await answer).readAll(100)).toString()).toBe('finished')
     await vi.waitFor(() => expect(server.sockets.size).toBe(0))
-    expect(await ask(dispatchers, 'default/idle', at(server))).toBe('ok')
+    expect(await ask(dispatchers, 'other/idle', at(server))).toBe('ok')
   })
 
   test('a channel whose address changed gets new connections, and the old ones are closed', async () => {

@@ -1,21 +1,28 @@
-/** The connections to the upstreams: one dispatcher for each channel. */
-import { isDeepStrictEqual } from 'node:util'
+/** The connections to the upstreams. Channels of a namespace that connect alike, such as several keys of one vendor, share them. */
+import { hash } from 'node:crypto'
 import type { Dispatcher } from 'undici'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import { type ConnectionShape, openerFor } from './connectors.ts'
 import type { Outbound } from './settings.ts'
 
-interface OpenChannel {
+/** Open connections, with the names of the channels that use them. */
+interface Shared {
+  name: string
   dispatcher: Dispatcher
+  channels: Set<string>
+}
+
+interface OpenChannel {
   /** The record of the last request. */
   channel: ChannelRecord
-  shape: ConnectionShape
+  shared: Shared
 }
 
 const DIRECT: Outbound = { proxyFor: () => undefined }
 
 export class Dispatchers {
   readonly #channels = new Map<string, OpenChannel>()
+  readonly #shared = new Map<string, Shared>()
   readonly #closing = new Set<Promise<void>>()
   readonly #open: (shape: ConnectionShape) => Dispatcher
 
@@ -25,25 +32,24 @@ export class Dispatchers {
 
   /**
    * The dispatcher of a channel, for the next request. `key` is namespace/name. A channel whose origin, connect time-out
-   * or TLS settings changed gets a new one; requests in flight finish on the old one.
+   * or TLS settings changed gets another one; requests in flight finish on the old one.
    */
   get(key: string, channel: ChannelRecord): Dispatcher {
     const open = this.#channels.get(key)
-    if (open?.channel === channel) return open.dispatcher
-    const shape = shapeOf(channel)
-    const same = open !== undefined && isDeepStrictEqual(open.shape, shape)
-    if (open !== undefined && !same) this.#close(open.dispatcher)
-    const dispatcher = same ? open.dispatcher : this.#open(shape)
-    this.#channels.set(key, { dispatcher, shape, channel })
-    return dispatcher
+    if (open?.channel === channel) return open.shared.dispatcher
+    const shared = this.#sharedBy(key, channel)
+    if (open !== undefined && open.shared !== shared) this.#leave(key, open.shared)
+    shared.channels.add(key)
+    this.#channels.set(key, { channel, shared })
+    return shared.dispatcher
   }
 
-  /** Closes the connections of all other channels once their requests in flight have finished. */
+  /** Closes connections that only other channels used, once their requests in flight have finished. */
   retain(keys: Pick<ReadonlySet<string>, 'has'>): void {
-    for (const [key, { dispatcher }] of this.#channels) {
+    for (const [key, { shared }] of this.#channels) {
       if (keys.has(key)) continue
       this.#channels.delete(key)
-      this.#close(dispatcher)
+      this.#leave(key, shared)
     }
   }
 
@@ -53,7 +59,20 @@ export class Dispatchers {
     await Promise.all(this.#closing)
   }
 
-  #close(dispatcher: Dispatcher): void {
+  #sharedBy(key: string, channel: ChannelRecord): Shared {
+    const shape = shapeOf(channel)
+    const name = nameOf(key, shape)
+    const known = this.#shared.get(name)
+    if (known !== undefined) return known
+    const shared = { name, dispatcher: this.#open(shape), channels: new Set<string>() }
+    this.#shared.set(name, shared)
+    return shared
+  }
+
+  #leave(key: string, { name, dispatcher, channels }: Shared): void {
+    channels.delete(key)
+    if (channels.size > 0) return
+    this.#shared.delete(name)
     const closing = dispatcher.close().finally(() => this.#closing.delete(closing))
     this.#closing.add(closing)
   }
@@ -65,4 +84,10 @@ function shapeOf(channel: ChannelRecord): ConnectionShape {
     connectTimeoutMs: channel.timeoutsMs.connect,
     tls: channel.tls,
   }
+}
+
+/** Namespaces share no connections. Hashed, because a shape may hold certificates and a private key. */
+function nameOf(key: string, shape: ConnectionShape): string {
+  const namespace = key.slice(0, key.indexOf('/'))
+  return hash('sha256', JSON.stringify([namespace, shape]))
 }

@@ -22,9 +22,19 @@ export const OUTBOUND_WAYS: Mutant[] = [
   ),
   // A renewed certificate takes effect only after a restart.
   ...faults('proxy/outbound/dispatchers.ts', OUTBOUND, [
-    'isDeepStrictEqual(open.shape, shape)',
-    'open.shape.origin === shape.origin',
+    'JSON.stringify([namespace, shape])',
+    'JSON.stringify([namespace, shape.origin])',
   ]),
+  ...faults(
+    'proxy/outbound/dispatchers.ts',
+    'proxy/outbound/dispatchers.test.ts',
+    // Namespaces share connections.
+    ['JSON.stringify([namespace, shape])', 'JSON.stringify(shape)'],
+    // A channel that is removed closes the connections of the others.
+    ['if (channels.size > 0) return', ''],
+    // Connections that no channel uses stay open.
+    ['channels.delete(key)\n    if (channels.size > 0)', 'if (channels.size > 0)'],
+  ),
   // An unusable certificate is reported as an unspecific connection failure.
   ...faults('proxy/outbound/failure.ts', OUTBOUND, ["  ['ERR_OSSL_', 'tls'],\n", '']),
   // The proxy's refusal is taken for a tunnel.
