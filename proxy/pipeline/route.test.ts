@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { type ChannelRecord, type RouteRecord, TABLE_VERSION } from '../../contract/table/records.ts'
+import type { ChannelRecord, RouteRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { ENDPOINTS, type Endpoint } from '../dialects/index.ts'
 import { RoutingTable } from '../table/routing.ts'
-import { testChannel } from '../table/testing.ts'
+import { published, testChannel, testRoute, testTable } from '../table/testing.ts'
 import { notEligible, planRoute } from './route.ts'
 
 const target = (name: string, more: Partial<RouteRecord['targets'][number]> = {}) => ({
@@ -11,20 +11,6 @@ const target = (name: string, more: Partial<RouteRecord['targets'][number]> = {}
   priority: 0,
   weight: 1,
   ...more,
-})
-
-const routeFor = (model: string, route: Partial<RouteRecord>): RouteRecord => ({
-  name: 'r',
-  model,
-  created: 0,
-  targets: [],
-  affinity: { mode: 'None', ttlMs: 1 },
-  retry: { attempts: 1, on: [] },
-  conversion: { unsupported: 'Drop' },
-  rewriteModel: false,
-  free: true,
-  display: {},
-  ...route,
 })
 
 const CHANNELS = {
@@ -36,11 +22,7 @@ const CHANNELS = {
 }
 
 const tableOf = (route: RouteRecord, channels: Record<string, ChannelRecord> = CHANNELS) =>
-  new RoutingTable({
-    epoch: 1,
-    generation: 1,
-    table: { version: TABLE_VERSION, namespaces: { ns: { routes: [route], channels } } },
-  })
+  new RoutingTable(published(testTable([route], channels, 'ns')))
 
 function callerWith(account?: Partial<Caller['account']>): Caller {
   const key = {
@@ -67,7 +49,7 @@ function callerWith(account?: Partial<Caller['account']>): Caller {
 }
 
 function plan(model: string, route: Partial<RouteRecord>, account?: Partial<Caller['account']>) {
-  const table = tableOf(routeFor(model, route))
+  const table = tableOf(testRoute(model, route))
   return (model: string) => planRoute(table, callerWith(account), model, ENDPOINTS.chat)
 }
 
@@ -93,7 +75,7 @@ describe('planRoute', () => {
   })
 
   test('finds the targets of a route once for each table and endpoint', () => {
-    const route = routeFor('gpt', { targets: [target('a'), target('e')] })
+    const route = testRoute('gpt', { targets: [target('a'), target('e')] })
     const table = tableOf(route)
     const targetsOf = (used: RoutingTable, endpoint: Endpoint, account?: Partial<Caller['account']>) => {
       const planned = planRoute(used, callerWith(account), 'gpt', endpoint)
@@ -110,7 +92,7 @@ describe('planRoute', () => {
   })
 
   test('refuses a paying key although an earlier key was served without a price', () => {
-    const table = tableOf(routeFor('gpt', { free: false, targets: [target('a')] }))
+    const table = tableOf(testRoute('gpt', { free: false, targets: [target('a')] }))
     const ask = (enforced: boolean) =>
       models(planRoute(table, callerWith({ enforced }), 'gpt', ENDPOINTS.chat))
     expect([ask(false), ask(true)]).toEqual([[['ns/a', 'gpt']], 'unpriced'])
